@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench_model.h"
 
-#include <fmt/format.h>
-
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
@@ -31,8 +29,7 @@ EncoderConfig make_config(const std::string& name) {
     config.intermediate = shape.intermediate;
     return config;
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("unknown model '{}'; expected mini, minilm or bert", name));
+  detail::throw_error(ErrorKind::kUsage, "unknown model '{}'; expected mini, minilm or bert", name);
 }
 
 }  // namespace

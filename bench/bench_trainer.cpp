@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench_trainer.h"
 
-#include <fmt/format.h>
 #include <torch/types.h>
 
 #include <cmath>
 
 #include "bench/timing.h"
 #include "simile/batch/packing.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
 #include "simile/model/encoder_reader.h"
@@ -100,9 +99,9 @@ double Trainer::check_gradient(const Workload& sequences) {
   node_.gradients().zero_();
   const double tolerance = products_ == ProductType::kFloat ? 1e-4 : 1e-2;
   SIMILE_CHECK(difference < tolerance * scale, ErrorKind::kFailed,
-               fmt::format("the gradient differs from the oracle's by {} of its norm, expected "
-                           "less than {}",
-                           difference / scale, tolerance));
+               "the gradient differs from the oracle's by {} of its norm, expected "
+               "less than {}",
+               difference / scale, tolerance);
   return difference / scale;
 }
 

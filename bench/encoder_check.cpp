@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/encoder_check.h"
 
-#include <fmt/format.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include "simile/batch/packing.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/head.h"
@@ -43,8 +42,8 @@ double check_vectors(const SentenceEncoder& encoder, const std::string& folder,
   const double difference = (vectors - expected).abs().max().item<double>();
   const double tolerance = tolerance_of(products);
   SIMILE_CHECK(difference < tolerance, ErrorKind::kFailed,
-               fmt::format("vectors differ from the oracle's by {}, expected less than {}",
-                           difference, tolerance));
+               "vectors differ from the oracle's by {}, expected less than {}", difference,
+               tolerance);
   return difference;
 }
 

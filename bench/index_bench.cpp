@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "bench/memory.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/index/index_builder.h"
@@ -278,7 +278,7 @@ class IndexBench {
 int run(int argc, char** argv) {
   SIMILE_CHECK(argc >= 4 && argc <= 6, ErrorKind::kUsage, kUsage);
   const std::string folder = argv[1];
-  SIMILE_CHECK(!fs::exists(folder), ErrorKind::kUsage, fmt::format("'{}' is there", folder));
+  SIMILE_CHECK(!fs::exists(folder), ErrorKind::kUsage, "'{}' is there", folder);
   const int64_t rows = std::atoll(argv[2]), D = std::atoll(argv[3]);
   const int64_t changes = argc >= 5 ? std::atoll(argv[4]) : 200;
   const StoredNumber numbers = parse_stored_number(argc == 6 ? argv[5] : "fp32");

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile::bench {
 namespace {

@@ -11,7 +11,6 @@
 // gives the texts of a file of int32 ids, TOKENS each, to SentenceEncoder::encode_ids; it tells the
 // first numbers of the first vectors too. bench/static.sh compares the losses and the numbers with
 // those of torch's EmbeddingBag.
-#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@
 
 #include "bench/timing.h"
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"
@@ -55,8 +54,8 @@ double processor_seconds() {
 
 int64_t count_of(const std::string& argument) {
   const int64_t count = std::atoll(argument.c_str());
-  SIMILE_CHECK(count >= 1, ErrorKind::kUsage,
-               fmt::format("'{}' should be a whole number above 0\n{}", argument, kUsage));
+  SIMILE_CHECK(count >= 1, ErrorKind::kUsage, "'{}' should be a whole number above 0\n{}", argument,
+               kUsage);
   return count;
 }
 
@@ -79,8 +78,8 @@ class StepClock final : public EventSink {
 
   nlohmann::json result() const {
     SIMILE_CHECK(laps_.size() > kWarmUp, ErrorKind::kUsage,
-                 fmt::format("the run had {} steps, of which {} are to warm up; give more",
-                             laps_.size() + 1, kWarmUp + 1));
+                 "the run had {} steps, of which {} are to warm up; give more", laps_.size() + 1,
+                 kWarmUp + 1);
     std::vector<double> wall, processor;
     for (size_t i = kWarmUp; i < laps_.size(); ++i) {
       wall.push_back(laps_[i].wall);

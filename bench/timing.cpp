@@ -7,7 +7,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile::bench {
 namespace {

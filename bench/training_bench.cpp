@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "bench/bench_trainer.h"
@@ -8,7 +6,7 @@
 #include "bench/memory.h"
 #include "bench/timing.h"
 #include "bench/workload.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile::bench {
 namespace {
@@ -37,8 +35,8 @@ Checks check_training(Trainer& trainer, const Workload& all) {
   SIMILE_CHECK(std::abs(checks.first_loss - chance) < kChanceTolerance &&
                    checks.last_loss < checks.first_loss,
                ErrorKind::kFailed,
-               fmt::format("the loss went from {} to {} in {} steps; expected a fall from about {}",
-                           checks.first_loss, checks.last_loss, kSteps, chance));
+               "the loss went from {} to {} in {} steps; expected a fall from about {}",
+               checks.first_loss, checks.last_loss, kSteps, chance);
   return checks;
 }
 

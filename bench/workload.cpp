@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/workload.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <sstream>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 
 namespace simile::bench {
@@ -21,23 +19,23 @@ Workload read_workload(const std::string& folder, const std::string& name) {
   for (int64_t length; lengths >> length;) {
     const size_t size = static_cast<size_t>(length) * sizeof(int32_t);
     SIMILE_CHECK(length >= 1 && size <= bytes.size() - at, ErrorKind::kInput,
-                 fmt::format("{}:{}: length {} does not fit {}", lengths_path, workload.size() + 1,
-                             length, ids_path));
+                 "{}:{}: length {} does not fit {}", lengths_path, workload.size() + 1, length,
+                 ids_path);
     std::vector<int32_t> ids(static_cast<size_t>(length));
     std::memcpy(ids.data(), bytes.data() + at, size);
     workload.push_back(std::move(ids));
     at += size;
   }
   SIMILE_CHECK(!workload.empty() && at == bytes.size(), ErrorKind::kInput,
-               fmt::format("{}: expected {} bytes as {} says, found {}; make both files anew",
-                           ids_path, at, lengths_path, bytes.size()));
+               "{}: expected {} bytes as {} says, found {}; make both files anew", ids_path, at,
+               lengths_path, bytes.size());
   return workload;
 }
 
 Workload take_batch(const Workload& workload, int64_t index, int64_t size) {
   const auto all = static_cast<int64_t>(workload.size());
   SIMILE_CHECK(size >= 1 && size <= all, ErrorKind::kInput,
-               fmt::format("{} sequences asked for, the workload has {}", size, all));
+               "{} sequences asked for, the workload has {}", size, all);
   const auto begin = workload.begin() + (index * size) % (all - size + 1);
   return Workload(begin, begin + size);
 }

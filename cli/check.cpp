@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/core/detail/check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/index/index_folder.h"
 #include "simile/model/embedding_store.h"

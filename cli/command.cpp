@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile::cli {
 namespace {
@@ -21,8 +20,7 @@ volatile std::sig_atomic_t received_signal = 0;
 [[noreturn]] void fail_stdout() {
   const int code = errno;
   if (code == EINTR) check_signal();
-  throw Error(ErrorKind::kIo,
-              fmt::format("cannot write to standard output: {}", std::strerror(code)));
+  detail::throw_error(ErrorKind::kIo, "cannot write to standard output: {}", std::strerror(code));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/derive/convert.h"
 #include "simile/derive/join.h"
@@ -142,11 +142,10 @@ struct JoinArguments {
 
 void join(const JoinArguments& arguments, bool json, Terminal& terminal) {
   const std::vector<double>& weights = arguments.weights;
-  SIMILE_CHECK(
-      weights.empty() || weights.size() == arguments.models.size(), ErrorKind::kUsage,
-      fmt::format("{} --model and {} --weight; give each model a weight, in the same order, or "
-                  "none for equal ones",
-                  arguments.models.size(), weights.size()));
+  SIMILE_CHECK(weights.empty() || weights.size() == arguments.models.size(), ErrorKind::kUsage,
+               "{} --model and {} --weight; give each model a weight, in the same order, or "
+               "none for equal ones",
+               arguments.models.size(), weights.size());
   std::vector<ModelToJoin> models;
   for (size_t i = 0; i < arguments.models.size(); ++i) {
     models.push_back({arguments.models[i], weights.empty() ? 1.0 : weights[i]});

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/command_list.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/text_table.h"
 #include "simile/encode/model_reference.h"
 #include "simile/eval/task.h"
@@ -262,7 +262,7 @@ struct Arguments {
 std::string page(const Arguments& arguments, const CLI::App& program) {
   const std::string& topic = arguments.topic;
   SIMILE_CHECK(!arguments.shell || topic == "completion", ErrorKind::kUsage,
-               fmt::format("--shell is for `simile docs completion`, not for '{}'", topic));
+               "--shell is for `simile docs completion`, not for '{}'", topic);
   if (topic == "models") return model_reference();
   if (topic == "server") return server_reference();
   if (topic == "man") return man_page(list_commands(program), SIMILE_VERSION);

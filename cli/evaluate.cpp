@@ -10,7 +10,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/block_progress.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/line_reader.h"
 #include "simile/encode/predictor.h"
 #include "simile/eval/hybrid_scorer.h"
@@ -51,19 +51,17 @@ bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
     const std::string where = fmt::format("{}:{}", reader.report().file, item.line);
     if (takes_pairs && !is_jsonl) {  // a line of a plain file, cut at its tab
       const size_t tab = item.text.find('\t');
-      SIMILE_CHECK(
-          tab != std::string::npos && item.text.find('\t', tab + 1) == std::string::npos,
-          ErrorKind::kInput,
-          fmt::format("{}: the head takes pairs: expected two texts with one tab between, found {}",
-                      where, tab == std::string::npos ? "no tab" : "several tabs"));
+      SIMILE_CHECK(tab != std::string::npos && item.text.find('\t', tab + 1) == std::string::npos,
+                   ErrorKind::kInput,
+                   "{}: the head takes pairs: expected two texts with one tab between, found {}",
+                   where, tab == std::string::npos ? "no tab" : "several tabs");
       item.pair = item.text.substr(tab + 1);
       item.text.resize(tab);
       item.has_pair = true;
     }
-    SIMILE_CHECK(item.has_pair == takes_pairs, ErrorKind::kInput,
-                 fmt::format("{}: the head takes {}, found {}", where,
-                             takes_pairs ? "pairs" : "single texts",
-                             takes_pairs ? "no 'pair'" : "a 'pair' beside the text"));
+    SIMILE_CHECK(item.has_pair == takes_pairs, ErrorKind::kInput, "{}: the head takes {}, found {}",
+                 where, takes_pairs ? "pairs" : "single texts",
+                 takes_pairs ? "no 'pair'" : "a 'pair' beside the text");
     texts.push_back(std::move(item.text));
     if (takes_pairs) pairs.push_back(std::move(item.pair));
   }
@@ -152,8 +150,8 @@ void check_dataset_options(const EvaluateArguments& arguments, const std::string
   for (const std::string& name : arguments.data.names()) {
     std::string flag = "--" + name;
     std::replace(flag.begin(), flag.end(), '_', '-');
-    SIMILE_CHECK(taken.count(flag) > 0, ErrorKind::kUsage,
-                 fmt::format("{} does not go together with {}", flag, source));
+    SIMILE_CHECK(taken.count(flag) > 0, ErrorKind::kUsage, "{} does not go together with {}", flag,
+                 source);
   }
 }
 
@@ -165,8 +163,8 @@ std::vector<EvaluationOptions> chosen_tasks(EvaluateArguments& arguments) {
     return read_task_file(arguments.task, arguments.overrides);
   }
   SIMILE_CHECK(arguments.overrides.empty(), ErrorKind::kUsage,
-               fmt::format("'{}' replaces a value of a task file, and --task names none",
-                           arguments.overrides[0]));
+               "'{}' replaces a value of a task file, and --task names none",
+               arguments.overrides[0]);
   // Read through the option reader, so that a wrong name is told as in a recipe.
   ConfigNode node = parse_config("{}", "command line");
   apply_override(node, "task=" + arguments.task);

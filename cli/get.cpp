@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "cli/command.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/model/hub.h"
 
 namespace simile::cli {
@@ -32,9 +30,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
   for (const std::string& text : arguments.names) {
     const std::optional<HubName> name = parse_hub_name(text);
     SIMILE_CHECK(name, ErrorKind::kUsage,
-                 fmt::format("'{}' is no name of a model on the hub; expected ORG/NAME, such as "
-                             "sentence-transformers/all-MiniLM-L6-v2",
-                             text));
+                 "'{}' is no name of a model on the hub; expected ORG/NAME, such as "
+                 "sentence-transformers/all-MiniLM-L6-v2",
+                 text);
     names.push_back(*name);
   }
   const HubSettings settings = hub_settings();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/input.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +10,7 @@
 #include <streambuf>
 
 #include "cli/command.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 
 namespace simile::cli {
@@ -26,8 +25,7 @@ class StandardInput : public std::streambuf {
       check_signal();
       count = read(STDIN_FILENO, buffer_, sizeof buffer_);
     } while (count < 0 && errno == EINTR);
-    SIMILE_CHECK(count >= 0, ErrorKind::kInput,
-                 fmt::format("cannot read stdin: {}", std::strerror(errno)));
+    SIMILE_CHECK(count >= 0, ErrorKind::kInput, "cannot read stdin: {}", std::strerror(errno));
     if (count == 0) return traits_type::eof();
     setg(buffer_, buffer_, buffer_ + count);
     return traits_type::to_int_type(buffer_[0]);
@@ -56,8 +54,8 @@ TextListReader open_texts(const std::string& input) {
 
 void check_any_text(int64_t texts, const ReadReport& report) {
   SIMILE_CHECK(texts > 0, ErrorKind::kInput,
-               fmt::format("{}: no text was found; expected one text a line, or .jsonl with 'text'",
-                           report.file));
+               "{}: no text was found; expected one text a line, or .jsonl with 'text'",
+               report.file);
 }
 
 void warn_about(const ReadReport& report, Terminal& terminal) {
@@ -73,7 +71,7 @@ std::vector<EvaluationOptions> read_task_file(const std::string& path,
                                               const std::vector<std::string>& overrides) {
   TaskFile file;
   read_options(load_recipe(path, overrides), file);
-  SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe, fmt::format("'{}' lists no `tasks`", path));
+  SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe, "'{}' lists no `tasks`", path);
   return file.tasks;
 }
 

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/text_list.h"
@@ -123,12 +123,11 @@ TextMining read_texts_to_mine(const Arguments& arguments, Terminal& terminal) {
                "--qrels, or --folder");
   TextMining mining =
       is_ranking ? read_ranking(arguments, terminal) : read_table(arguments, terminal);
-  SIMILE_CHECK(
-      !mining.left.empty(), ErrorKind::kInput,
-      fmt::format("{}: no positive pair: {}", is_ranking ? ranking.file() : arguments.data.path,
-                  is_ranking ? "no document is judged relevant"
-                             : fmt::format("no score is above --positive-above {:g}",
-                                           arguments.positive_above)));
+  SIMILE_CHECK(!mining.left.empty(), ErrorKind::kInput, "{}: no positive pair: {}",
+               is_ranking ? ranking.file() : arguments.data.path,
+               is_ranking ? "no document is judged relevant"
+                          : fmt::format("no score is above --positive-above {:g}",
+                                        arguments.positive_above));
   return mining;
 }
 
@@ -237,7 +236,7 @@ void tell(const Summary& summary, const MiningCounts& counts, const MinedRows& r
 void run(Arguments& arguments, bool json, Terminal& terminal) {
   const std::string ending = std::filesystem::path(arguments.output).extension();
   SIMILE_CHECK(ending == ".tsv" || ending == ".jsonl", ErrorKind::kUsage,
-               fmt::format("--output '{}' should end in .tsv or .jsonl", arguments.output));
+               "--output '{}' should end in .tsv or .jsonl", arguments.output);
   const MinedForm form = parse_mined_form(arguments.format);
   check_mining_options(arguments.mining);
   SIMILE_CHECK(arguments.mining.oversample == 0 || form == MinedForm::kLabelledPair,
@@ -253,15 +252,15 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
       write_mined(mining, plan, mined, arguments.mining, form, ending == ".jsonl",
                   [&file](std::string_view bytes) { file.write(bytes); });
   SIMILE_CHECK(mined.counts.negatives > 0, ErrorKind::kFailed,
-               fmt::format("no negative was found for any of {} anchors among {} candidates, and "
-                           "nothing is written; {}",
-                           mined.counts.anchors, plan.plan.candidates,
-                           limit_advice(mined.counts, arguments.mining, plan.plan.candidates)));
+               "no negative was found for any of {} anchors among {} candidates, and "
+               "nothing is written; {}",
+               mined.counts.anchors, plan.plan.candidates,
+               limit_advice(mined.counts, arguments.mining, plan.plan.candidates));
   SIMILE_CHECK(rows.rows > 0, ErrorKind::kFailed,
-               fmt::format("none of {} anchors has the {} negatives that a row of --format {} "
-                           "needs, and nothing is written; lower --count, or: {}",
-                           mined.counts.anchors, arguments.mining.wanted(), arguments.format,
-                           limit_advice(mined.counts, arguments.mining, plan.plan.candidates)));
+               "none of {} anchors has the {} negatives that a row of --format {} "
+               "needs, and nothing is written; lower --count, or: {}",
+               mined.counts.anchors, arguments.mining.wanted(), arguments.format,
+               limit_advice(mined.counts, arguments.mining, plan.plan.candidates));
   file.finish();
   const Summary summary = summarise(mining, plan, mined.counts, rows);
   tell(summary, mined.counts, rows, arguments.mining, arguments.output, terminal);

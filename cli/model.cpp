@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
@@ -53,12 +53,11 @@ ModelOptions index_model_options() {
 
 SentenceEncoder load_encoder(const std::string& model, EventSink& events,
                              const ModelOptions& options) {
-  SIMILE_CHECK(
-      options.device == "cpu" || device_loader != nullptr, ErrorKind::kUsage,
-      fmt::format("--device {}: the program simile-training, which computes on devices, is "
-                  "not beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or "
-                  "leave --device out",
-                  options.device));
+  SIMILE_CHECK(options.device == "cpu" || device_loader != nullptr, ErrorKind::kUsage,
+               "--device {}: the program simile-training, which computes on devices, is "
+               "not beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or "
+               "leave --device out",
+               options.device);
   SentenceEncoder encoder =
       options.device == "cpu"
           ? SentenceEncoder::load(model, events, choose_precision(options.precision))
@@ -97,9 +96,8 @@ void check_model_options(const std::vector<std::string>& models, const ModelOpti
   if (idle.empty()) return;
   std::string flag = idle[0].names[0];
   std::replace(flag.begin(), flag.end(), '_', '-');
-  throw Error(ErrorKind::kUsage,
-              fmt::format("--{} is for encoders and does nothing with {}; remove it", flag,
-                          fmt::join(models, ", ")));
+  detail::throw_error(ErrorKind::kUsage, "--{} is for encoders and does nothing with {}; remove it",
+                      flag, fmt::join(models, ", "));
 }
 
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,

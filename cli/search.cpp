@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/searcher.h"
@@ -197,9 +197,9 @@ SearchFormat choose_format(const Arguments& arguments, bool json) {
   if (found != kFormatNames.end()) return static_cast<SearchFormat>(found - kFormatNames.begin());
   if (output.empty() || output == "-") return json ? SearchFormat::kJson : SearchFormat::kTable;
   SIMILE_CHECK(ends_with(output, ".trec") || ends_with(output, ".jsonl"), ErrorKind::kUsage,
-               fmt::format("--output '{}': expected a name that ends in .trec or .jsonl, or "
-                           "--format",
-                           output));
+               "--output '{}': expected a name that ends in .trec or .jsonl, or "
+               "--format",
+               output);
   return ends_with(output, ".trec") ? SearchFormat::kTrec : SearchFormat::kJsonLines;
 }
 
@@ -237,8 +237,8 @@ void check_arguments(const Arguments& arguments) {
                "--rerank-hits is for --rerank MODEL");
   if (request.filter) MetadataFilter(*request.filter);
   SIMILE_CHECK(request.hits_to_find() >= request.top_k, ErrorKind::kUsage,
-               fmt::format("--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
-                           request.hits_to_find(), request.top_k));
+               "--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
+               request.hits_to_find(), request.top_k);
 }
 
 void run(Arguments& arguments, bool json, Terminal& terminal) {

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/option_flags.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/index/index_folder.h"
 #include "simile/serve/server.h"
 
@@ -81,9 +81,9 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
     SIMILE_CHECK(
         !arguments.serve.allow_changes || arguments.arithmetic.precision == info.model.precision,
         ErrorKind::kUsage,
-        fmt::format("--precision {} with --allow-changes: the vectors of {} were computed in {}; "
-                    "leave the option out, or build the index anew",
-                    arguments.arithmetic.precision, arguments.index, info.model.precision));
+        "--precision {} with --allow-changes: the vectors of {} were computed in {}; "
+        "leave the option out, or build the index anew",
+        arguments.arithmetic.precision, arguments.index, info.model.precision);
     model = model_of_index(arguments.index, info.model, model);
   }
   if (arguments.arithmetic.precision.empty()) arguments.arithmetic.precision = "fp32";

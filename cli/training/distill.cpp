@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/experiment/repeated_training.h"
 #include "simile/train/distillation.h"
@@ -70,9 +70,9 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   DistillationOptions& options = arguments.distillation;
   if (!arguments.test.empty()) {
     SIMILE_CHECK(is_task_file(arguments.test), ErrorKind::kUsage,
-                 fmt::format("--test '{}' is not a task file; give a .yaml or .json that lists "
-                             "`tasks`, as for simile evaluate",
-                             arguments.test));
+                 "--test '{}' is not a task file; give a .yaml or .json that lists "
+                 "`tasks`, as for simile evaluate",
+                 arguments.test);
     options.tests = read_task_file(arguments.test);
   }
   const std::string recipe = prepare_distillation(options, arguments.overwrite, terminal);

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 
@@ -43,8 +43,7 @@ struct Child {
 };
 
 void check_system(bool good, const char* act) {
-  SIMILE_CHECK(good, ErrorKind::kIo,
-               fmt::format("cannot {} a process: {}", act, std::strerror(errno)));
+  SIMILE_CHECK(good, ErrorKind::kIo, "cannot {} a process: {}", act, std::strerror(errno));
 }
 
 int find_free_port() {

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/option_flags.h"
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/eval/predictions.h"
 #include "simile/train/batch_listing.h"
@@ -124,11 +124,9 @@ void run_check(const RecipeArguments& arguments, bool json, Terminal& terminal) 
   output.finish();
   const auto mistakes = std::count_if(review.findings.begin(), review.findings.end(),
                                       [](const auto& finding) { return finding.is_mistake; });
-  SIMILE_CHECK(
-      mistakes == 0, ErrorKind::kRecipe,
-      fmt::format("{} found in the data of '{}'",
-                  mistakes == 1 ? "1 mistake was" : fmt::format("{} mistakes were", mistakes),
-                  arguments.recipe));
+  SIMILE_CHECK(mistakes == 0, ErrorKind::kRecipe, "{} found in the data of '{}'",
+               mistakes == 1 ? "1 mistake was" : fmt::format("{} mistakes were", mistakes),
+               arguments.recipe);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/option_flags.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/experiment/reproduction.h"
 
 namespace simile::cli {
@@ -62,9 +62,9 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                                     : result.to_text());
   output.finish();
   SIMILE_CHECK(result.failed == 0 || arguments.options.show, ErrorKind::kFailed,
-               fmt::format("{} {} failed or lack a figure of the table, which says why; the same "
-                           "command trains again what failed",
-                           result.failed, result.failed == 1 ? "run" : "runs"));
+               "{} {} failed or lack a figure of the table, which says why; the same "
+               "command trains again what failed",
+               result.failed, result.failed == 1 ? "run" : "runs");
   SIMILE_CHECK(arguments.options.show || result.at_hand > 0, ErrorKind::kInput,
                "nothing of the table could be run: its data are not at hand");
 }

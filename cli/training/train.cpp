@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/training/processes.h"
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/experiment/repeated_training.h"
 #include "simile/train/process_group.h"
@@ -60,9 +60,9 @@ std::unique_ptr<ProcessGroup> join_processes(const Arguments& arguments) {
   const std::optional<ProcessPlace> place = find_process_place(environment_variable);
   if (!place) return nullptr;
   SIMILE_CHECK(!arguments.processes || is_started_process(), ErrorKind::kUsage,
-               fmt::format("--processes {} starts processes, and the environment says that this is "
-                           "one of {} that torchrun, mpirun or srun started; leave --processes out",
-                           *arguments.processes, place->size));
+               "--processes {} starts processes, and the environment says that this is "
+               "one of {} that torchrun, mpirun or srun started; leave --processes out",
+               *arguments.processes, place->size);
   return ProcessGroup::connect(*place, arguments.timeout);
 }
 
@@ -72,15 +72,15 @@ Arguments find_recipe(Arguments arguments) {
   const std::string folder = arguments.recipe.recipe;
   arguments.recipe.recipe = join_path(folder, "run.json");
   SIMILE_CHECK(file_exists(arguments.recipe.recipe), ErrorKind::kUsage,
-               fmt::format("'{}' is a folder without a run.json, so it holds no run; give a recipe "
-                           "(.yaml)",
-                           folder));
+               "'{}' is a folder without a run.json, so it holds no run; give a recipe "
+               "(.yaml)",
+               folder);
   SIMILE_CHECK(arguments.resume, ErrorKind::kUsage,
-               fmt::format("'{0}' is the folder of a run; add --resume to go on with it, or repeat "
-                           "it elsewhere: simile train {0}/run.json --output FOLDER",
-                           folder));
+               "'{0}' is the folder of a run; add --resume to go on with it, or repeat "
+               "it elsewhere: simile train {0}/run.json --output FOLDER",
+               folder);
   SIMILE_CHECK(arguments.output.empty(), ErrorKind::kUsage,
-               fmt::format("the run goes on in its folder '{}'; leave --output out", folder));
+               "the run goes on in its folder '{}'; leave --output out", folder);
   arguments.output = folder;
   return arguments;
 }

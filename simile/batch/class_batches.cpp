@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/class_batches.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <queue>
 #include <tuple>
 
 #include "simile/batch/order_table.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -18,8 +16,8 @@ using Group = std::vector<int32_t>;
 
 void check_sizes(int64_t group_size, int64_t batch_size) {
   SIMILE_CHECK(group_size >= 1 && batch_size >= 1, ErrorKind::kFailed,
-               fmt::format("order by classes: group_size {} and batch_size {}; expected 1 or more",
-                           group_size, batch_size));
+               "order by classes: group_size {} and batch_size {}; expected 1 or more", group_size,
+               batch_size);
 }
 
 int64_t groups_in_batch(int64_t group_size, int64_t batch_size) {
@@ -107,15 +105,15 @@ class BatchFiller {
 
 void check_classes(const OrderData& data) {
   SIMILE_CHECK(!data.classes.empty(), ErrorKind::kRecipe,
-               fmt::format("{}: order `classes` needs the class of each example, and the data has "
-                           "none; read it with `format: classes`, or choose another order",
-                           data.file));
+               "{}: order `classes` needs the class of each example, and the data has "
+               "none; read it with `format: classes`, or choose another order",
+               data.file);
   SIMILE_CHECK(data.batch_size >= 2 * data.options.group_size, ErrorKind::kRecipe,
-               fmt::format("{}: order `classes` with batch_size {} and order.group_size {} puts "
-                           "one class into a batch; a batch needs two, so set group_size to {} at "
-                           "most, or a larger batch_size",
-                           data.file, data.batch_size, data.options.group_size,
-                           std::max<int64_t>(1, data.batch_size / 2)));
+               "{}: order `classes` with batch_size {} and order.group_size {} puts "
+               "one class into a batch; a batch needs two, so set group_size to {} at "
+               "most, or a larger batch_size",
+               data.file, data.batch_size, data.options.group_size,
+               std::max<int64_t>(1, data.batch_size / 2));
 }
 
 }  // namespace

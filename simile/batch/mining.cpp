@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/core/unused_options.h"
 
@@ -246,9 +246,9 @@ MiningPlan plan_mining(const MiningPairs& pairs) {
 VectorMetric mining_metric(const std::string& similarity) {
   if (similarity == "euclidean") return VectorMetric::kSquaredDistance;
   SIMILE_CHECK(similarity == "cosine" || similarity == "dot", ErrorKind::kRecipe,
-               fmt::format("mining: the model compares vectors by '{}', by which no negatives can "
-                           "be mined; it takes cosine, dot or euclidean",
-                           similarity));
+               "mining: the model compares vectors by '{}', by which no negatives can "
+               "be mined; it takes cosine, dot or euclidean",
+               similarity);
   return VectorMetric::kInnerProduct;
 }
 
@@ -333,9 +333,9 @@ int64_t fill_negatives(const MiningPlan& plan, int64_t count, uint64_t seed,
         own.begin();
     const int64_t free = plan.candidates - own_candidates;
     SIMILE_CHECK(free > 0, ErrorKind::kInput,
-                 fmt::format("mining: anchor {} (numbered from 0) has no text to be told from: all "
-                             "{} candidates are its own; give a larger corpus",
-                             a, plan.candidates));
+                 "mining: anchor {} (numbered from 0) has no text to be told from: all "
+                 "{} candidates are its own; give a larger corpus",
+                 a, plan.candidates);
     RandomStream stream(seed, "mining fill", a);
     while (rows.size() < wanted) {
       const auto row = static_cast<int32_t>(stream.below(static_cast<uint64_t>(plan.candidates)));

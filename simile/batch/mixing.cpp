@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -19,9 +19,9 @@ namespace {
 std::vector<int64_t> divide_turns(int64_t turns, const std::vector<double>& shares) {
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   SIMILE_CHECK(*std::min_element(shares.begin(), shares.end()) >= 0 && sum > 0, ErrorKind::kRecipe,
-               fmt::format("mixing `shares`: expected shares of 0 or more, one of them above 0, "
-                           "found {}",
-                           fmt::join(shares, ", ")));
+               "mixing `shares`: expected shares of 0 or more, one of them above 0, "
+               "found {}",
+               fmt::join(shares, ", "));
   std::vector<int64_t> counts;
   std::vector<std::pair<double, size_t>> remainders;
   for (const double share : shares) {
@@ -59,8 +59,8 @@ std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches,
   if (batches.empty()) return {};
   const auto [fewest, most] = std::minmax_element(batches.begin(), batches.end());
   SIMILE_CHECK(*fewest > 0, ErrorKind::kInput,
-               fmt::format("data set {} (numbered from 0) has no batches to mix with the others",
-                           fewest - batches.begin()));
+               "data set {} (numbered from 0) has no batches to mix with the others",
+               fewest - batches.begin());
   std::vector<int32_t> turns;
   if (options.mixing == "round_robin") {
     const int64_t rounds = options.mixing_ends == "longest" ? *most : *fewest;

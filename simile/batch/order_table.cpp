@@ -8,7 +8,7 @@
 #include "simile/batch/class_batches.h"
 #include "simile/batch/distinct_batches.h"
 #include "simile/batch/word_order.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/neighbours/neighbours.h"
@@ -50,7 +50,7 @@ const OrderRow& find_order(const std::string& name) {
   for (const OrderRow& row : order_table()) {
     if (name == row.name) return row;
   }
-  throw Error(ErrorKind::kRecipe, fmt::format("there is no order '{}'", name));
+  detail::throw_error(ErrorKind::kRecipe, "there is no order '{}'", name);
 }
 
 void OrderOptions::visit(OptionVisitor& v) {
@@ -100,14 +100,13 @@ std::string OrderOptions::chosen_precision(bool on_cpu) const {
 void check_order_options(const OrderOptions& options, const std::string& file) {
   const OrderOptions untouched;
   const std::string foreign = find_foreign_options("order", "name", options);
-  SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, fmt::format("{}: {}", file, foreign));
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, "{}: {}", file, foreign);
   choose_precision(options.chosen_precision(true));
-  SIMILE_CHECK(
-      options.labelled_negatives > 0 || options.positive_above == untouched.positive_above,
-      ErrorKind::kRecipe,
-      fmt::format("{}: order.positive_above tells labelled negatives from positives and does "
-                  "nothing alone; set order.labelled_negatives too, or remove it",
-                  file));
+  SIMILE_CHECK(options.labelled_negatives > 0 || options.positive_above == untouched.positive_above,
+               ErrorKind::kRecipe,
+               "{}: order.positive_above tells labelled negatives from positives and does "
+               "nothing alone; set order.labelled_negatives too, or remove it",
+               file);
 }
 
 int64_t OrderData::size() const {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/packing.h"
 
-#include <fmt/format.h>
-
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -26,8 +24,8 @@ PackedBatch pack_texts(const std::vector<std::vector<int32_t>>& texts,
 
 void check_mask_options(const MaskOptions& options) {
   SIMILE_CHECK(options.mask_share + options.random_share <= 1 + 1e-9, ErrorKind::kRecipe,
-               fmt::format("mask_share {} and random_share {} are more than all tokens together",
-                           options.mask_share, options.random_share));
+               "mask_share {} and random_share {} are more than all tokens together",
+               options.mask_share, options.random_share);
 }
 
 MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabulary, uint64_t seed,

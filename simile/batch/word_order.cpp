@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "simile/batch/order_table.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/neighbours/clusters.h"
 #include "simile/neighbours/neighbours.h"
@@ -115,11 +115,10 @@ ExampleOrder order_by(const OrderData& data, const WordsOf& words_of) {
 
 ExampleOrder order_words(int64_t examples, const WordsOf& words_of, int64_t group_size,
                          uint64_t seed, uint64_t epoch) {
-  SIMILE_CHECK(
-      examples >= 0 && examples <= std::numeric_limits<int32_t>::max(), ErrorKind::kFailed,
-      fmt::format("order by words: {} examples; at most 2^31 - 1 can be ordered", examples));
+  SIMILE_CHECK(examples >= 0 && examples <= std::numeric_limits<int32_t>::max(), ErrorKind::kFailed,
+               "order by words: {} examples; at most 2^31 - 1 can be ordered", examples);
   SIMILE_CHECK(group_size >= 1, ErrorKind::kFailed,
-               fmt::format("order by words: group_size is {}; expected 1 or more", group_size));
+               "order by words: group_size is {}; expected 1 or more", group_size);
   RandomStream draws(seed, "order words", epoch);
   Groups groups(examples, seed, epoch);
   Records by_word;
@@ -147,8 +146,8 @@ const std::vector<std::string>& english_stop_words() {
 
 TextShingler::TextShingler(int64_t shingle, const std::vector<std::string>& stop_words)
     : shingle_(shingle) {
-  SIMILE_CHECK(shingle >= 1, ErrorKind::kFailed,
-               fmt::format("shingles of {} words: expected 1 or more", shingle));
+  SIMILE_CHECK(shingle >= 1, ErrorKind::kFailed, "shingles of {} words: expected 1 or more",
+               shingle);
   for (const std::string& entry : stop_words.empty() ? english_stop_words() : stop_words) {
     for (std::string& word : split_words(entry)) stop_words_.insert(std::move(word));
   }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -25,11 +25,10 @@ class Converter {
     ConfigNode out;
     out.source = source_;
     out.line = node.Mark().line + 1;
-    SIMILE_CHECK(depth < kMaximumDepth, ErrorKind::kRecipe,
-                 fmt::format("{}: nested more than {} levels deep", out.where(), kMaximumDepth));
+    SIMILE_CHECK(depth < kMaximumDepth, ErrorKind::kRecipe, "{}: nested more than {} levels deep",
+                 out.where(), kMaximumDepth);
     SIMILE_CHECK(++nodes_ < kMaximumNodes, ErrorKind::kRecipe,
-                 fmt::format("{}: more than {} values once aliases are unfolded", out.where(),
-                             kMaximumNodes));
+                 "{}: more than {} values once aliases are unfolded", out.where(), kMaximumNodes);
     if (node.IsScalar()) {
       out.kind = ConfigNode::Kind::kScalar;
       out.scalar = node.Scalar();
@@ -54,16 +53,15 @@ class Converter {
         continue;
       }
       SIMILE_CHECK(out.find(name) == nullptr, ErrorKind::kRecipe,
-                   fmt::format("{}:{}: key '{}' is given twice; keep one", source_,
-                               member.first.Mark().line + 1, name));
+                   "{}:{}: key '{}' is given twice; keep one", source_,
+                   member.first.Mark().line + 1, name);
       out.members.emplace_back(name, convert(member.second, depth + 1));
       out.members.back().second.line = member.first.Mark().line + 1;
     }
     if (merged.IsNull()) return;
     ConfigNode other = convert(merged, depth + 1);
-    SIMILE_CHECK(
-        other.kind == ConfigNode::Kind::kMap, ErrorKind::kRecipe,
-        fmt::format("{}: '<<' should be an alias of a map, such as <<: *base", other.where()));
+    SIMILE_CHECK(other.kind == ConfigNode::Kind::kMap, ErrorKind::kRecipe,
+                 "{}: '<<' should be an alias of a map, such as <<: *base", other.where());
     // Before the map's own, as they are the base that those are put upon.
     std::vector<std::pair<std::string, ConfigNode>> members;
     for (auto& member : other.members) {
@@ -83,10 +81,9 @@ ConfigNode* member_or_item(ConfigNode& node, const std::string& name, const std:
         !name.empty() && name.size() < 7 &&
         std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
     const size_t index = digits ? std::stoul(name) : node.items.size();
-    SIMILE_CHECK(
-        index < node.items.size(), ErrorKind::kRecipe,
-        fmt::format("'{}': '{}' is not one of the {} items (numbered from 0) of the list at {}",
-                    key, name, node.items.size(), node.where()));
+    SIMILE_CHECK(index < node.items.size(), ErrorKind::kRecipe,
+                 "'{}': '{}' is not one of the {} items (numbered from 0) of the list at {}", key,
+                 name, node.items.size(), node.where());
     return &node.items[index];
   }
   const bool is_value = node.kind == ConfigNode::Kind::kScalar && !node.scalar.empty();
@@ -129,8 +126,8 @@ void apply_variant(ConfigNode& recipe, const std::string& name) {
   const ConfigNode* variants = recipe.find("variants");
   const ConfigNode* found = variants == nullptr ? nullptr : variants->find(name);
   SIMILE_CHECK(found != nullptr, ErrorKind::kRecipe,
-               fmt::format("{}: there is no variant '{}'; the recipe has [{}]", recipe.source, name,
-                           fmt::join(recipe_variants(recipe), ", ")));
+               "{}: there is no variant '{}'; the recipe has [{}]", recipe.source, name,
+               fmt::join(recipe_variants(recipe), ", "));
   const ConfigNode variant = *found;  // the recipe is changed below
   for (const auto& [key, value] : variant.members) apply_override(recipe, key, value);
   const ConfigNode* run = recipe.find("name");
@@ -142,9 +139,9 @@ void apply_variant(ConfigNode& recipe, const std::string& name) {
 void place_in_data(ConfigNode& node, const ConfigNode& data) {
   if (node.kind == ConfigNode::Kind::kScalar && starts_with(node.scalar, kData)) {
     SIMILE_CHECK(!data.scalar.empty(), ErrorKind::kRecipe,
-                 fmt::format("{}: '{}' stands in the folder `data`, which the recipe does not "
-                             "give; set data=FOLDER",
-                             node.where(), node.scalar));
+                 "{}: '{}' stands in the folder `data`, which the recipe does not "
+                 "give; set data=FOLDER",
+                 node.where(), node.scalar);
     node.scalar = fmt::format("{}/{}", data.scalar, node.scalar.substr(kData.size()));
     node.source = data.source;
   }
@@ -209,8 +206,8 @@ ConfigNode parse_config(const std::string& text, const std::string& source) {
   try {
     return Converter(source).convert(YAML::Load(text));
   } catch (const YAML::Exception& error) {
-    throw Error(ErrorKind::kRecipe,
-                fmt::format("{}:{}: not valid YAML: {}", source, error.mark.line + 1, error.msg));
+    detail::throw_error(ErrorKind::kRecipe, "{}:{}: not valid YAML: {}", source,
+                        error.mark.line + 1, error.msg);
   }
 }
 
@@ -222,9 +219,8 @@ void apply_override(ConfigNode& root, const std::string& key, const ConfigNode& 
 
 void apply_override(ConfigNode& root, const std::string& assignment) {
   const size_t equals = assignment.find('=');
-  SIMILE_CHECK(
-      equals != std::string::npos && equals > 0, ErrorKind::kUsage,
-      fmt::format("'{}' is not an override; write key=value or key.sub=value", assignment));
+  SIMILE_CHECK(equals != std::string::npos && equals > 0, ErrorKind::kUsage,
+               "'{}' is not an override; write key=value or key.sub=value", assignment);
   ConfigNode value = parse_config(assignment.substr(equals + 1), "command line");
   value.line = 0;
   apply_override(root, assignment.substr(0, equals), value);
@@ -248,22 +244,21 @@ ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& 
                        DataFolder folder) {
   // A table of texts in a recipe's place would be told of as bad YAML.
   for (const char* ending : {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz"}) {
-    SIMILE_CHECK(
-        !ends_with(path, ending), ErrorKind::kRecipe,
-        fmt::format(
-            "'{0}' is data, and what is given here is a recipe (.yaml) that names it, with "
-            "lines such as `model: simile-mini-2` and `stages: {{objectives: {{data: {{path: "
-            "{0}, left: COLUMN, right: COLUMN}}, loss: mnrl}}}}`; docs/tutorial.md has one "
-            "to copy",
-            path));
+    SIMILE_CHECK(!ends_with(path, ending), ErrorKind::kRecipe,
+
+                 "'{0}' is data, and what is given here is a recipe (.yaml) that names it, with "
+                 "lines such as `model: simile-mini-2` and `stages: {{objectives: {{data: {{path: "
+                 "{0}, left: COLUMN, right: COLUMN}}, loss: mnrl}}}}`; docs/tutorial.md has one "
+                 "to copy",
+                 path);
   }
   ConfigNode recipe = load_config(path);
   const bool is_list = recipe.kind == ConfigNode::Kind::kList;
   const bool is_text = recipe.kind == ConfigNode::Kind::kScalar && !recipe.scalar.empty();
   SIMILE_CHECK(!is_list && !is_text, ErrorKind::kRecipe,
-               fmt::format("{}: expected lines such as `model: simile-mini`, a map of options, "
-                           "found {}; is it a recipe?",
-                           recipe.source, is_list ? "a list" : "plain text"));
+               "{}: expected lines such as `model: simile-mini`, a map of options, "
+               "found {}; is it a recipe?",
+               recipe.source, is_list ? "a list" : "plain text");
   for (const std::string& assignment : overrides) {
     if (starts_with(assignment, kVariant)) {
       apply_variant(recipe, assignment.substr(kVariant.size()));
@@ -287,14 +282,13 @@ ConfigNode finish_recipe(ConfigNode recipe, const std::string& name, DataFolder 
   const bool is_empty = data.scalar.empty() && data.items.empty() && data.members.empty();
   if (folder == DataFolder::kMustExist && !is_empty) {
     SIMILE_CHECK(data.kind == ConfigNode::Kind::kScalar, ErrorKind::kRecipe,
-                 fmt::format("{}: `data` should be one folder, that of the files named $data/...",
-                             data.where()));
+                 "{}: `data` should be one folder, that of the files named $data/...",
+                 data.where());
     const std::string place = resolved_path(data);
-    SIMILE_CHECK(
-        folder_exists(place), ErrorKind::kInput,
-        fmt::format("{}: `data: {}`{} is no folder: there is none at '{}'; set data=FOLDER",
-                    data.line > 0 ? data.where() : name, data.scalar,
-                    data.line > 0 ? "" : " from the command line", place));
+    SIMILE_CHECK(folder_exists(place), ErrorKind::kInput,
+                 "{}: `data: {}`{} is no folder: there is none at '{}'; set data=FOLDER",
+                 data.line > 0 ? data.where() : name, data.scalar,
+                 data.line > 0 ? "" : " from the command line", place);
   }
   place_in_data(recipe, data);
   return recipe;

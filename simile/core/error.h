@@ -78,10 +78,3 @@ class EventSink {
 EventSink& silent_events();
 
 }  // namespace simile
-
-// Throws simile::Error of the given kind when a condition about the user's input does not hold. The
-// message is only computed then. Our own mistakes are `assert`s.
-#define SIMILE_CHECK(condition, kind, message)                \
-  do {                                                        \
-    if (!(condition)) throw ::simile::Error(kind, (message)); \
-  } while (false)

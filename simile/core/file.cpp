@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -24,13 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_read(const std::string& path, int code) {
-  throw Error(ErrorKind::kInput, fmt::format("cannot read '{}': {}", path, std::strerror(code)));
+  detail::throw_error(ErrorKind::kInput, "cannot read '{}': {}", path, std::strerror(code));
 }
 
 [[noreturn]] void fail_write(const std::string& path, int code) {
-  throw Error(ErrorKind::kIo,
-              fmt::format("cannot write '{}': {}; what was there before is unchanged", path,
-                          std::strerror(code)));
+  detail::throw_error(ErrorKind::kIo, "cannot write '{}': {}; what was there before is unchanged",
+                      path, std::strerror(code));
 }
 
 std::string temporary_name(const std::string& path) {
@@ -224,8 +223,8 @@ FileLock::FileLock(const std::string& path, On on) {
   const int flags = on == On::kFile ? O_RDWR | O_CREAT : O_RDONLY | O_DIRECTORY;
   file_ = open(path.c_str(), flags | O_CLOEXEC, 0666);
   SIMILE_CHECK(file_ >= 0 || (on == On::kFolder && errno == ENOENT), ErrorKind::kIo,
-               fmt::format("cannot {} '{}': {}", on == On::kFile ? "write" : "open", path,
-                           std::strerror(errno)));
+               "cannot {} '{}': {}", on == On::kFile ? "write" : "open", path,
+               std::strerror(errno));
   held_ = file_ < 0 || flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
@@ -243,9 +242,9 @@ bool FileLock::is_at(const std::string& path) const {
 ScratchFolder::ScratchFolder(const std::string& name)
     : path_((fs::temp_directory_path() / (name + "-XXXXXX")).string()) {
   SIMILE_CHECK(mkdtemp(path_.data()) != nullptr, ErrorKind::kIo,
-               fmt::format("cannot make a folder '{}' for temporary files: {}; set TMPDIR to one "
-                           "that can be written",
-                           path_, std::strerror(errno)));
+               "cannot make a folder '{}' for temporary files: {}; set TMPDIR to one "
+               "that can be written",
+               path_, std::strerror(errno));
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -12,8 +12,8 @@
 #include <new>
 #include <system_error>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -67,19 +67,16 @@ FileSums read_sums(const std::string& folder) {
   const Json parsed = detail::read_json(path);
   const JsonObject json(parsed, path);
   json.integer("format", kFormat, kFormat);
-  SIMILE_CHECK(
-      json.text("hash") == kHash, ErrorKind::kInput,
-      fmt::format("{}: \"hash\" is \"{}\"; expected \"{}\"", path, json.text("hash"), kHash));
+  SIMILE_CHECK(json.text("hash") == kHash, ErrorKind::kInput,
+               "{}: \"hash\" is \"{}\"; expected \"{}\"", path, json.text("hash"), kHash);
   const Json& files = json.at("files");
   SIMILE_CHECK(files.is_object() && !files.empty(), ErrorKind::kInput,
-               fmt::format("{}: \"files\" must name files, but it is {}", path,
-                           detail::describe_json(files)));
+               "{}: \"files\" must name files, but it is {}", path, detail::describe_json(files));
   for (const auto& [name, value] : files.items()) {
     const fs::path inside = name;
     SIMILE_CHECK(!name.empty() && !inside.is_absolute() &&
                      std::count(inside.begin(), inside.end(), fs::path("..")) == 0,
-                 ErrorKind::kInput,
-                 fmt::format("{}: '{}' is no name of a file in this folder", path, name));
+                 ErrorKind::kInput, "{}: '{}' is no name of a file in this folder", path, name);
     const JsonObject file(value, path);
     sums[name] = {file.integer("bytes", 0, std::numeric_limits<int64_t>::max()), file.text("hash")};
   }
@@ -92,12 +89,12 @@ void verify(const std::string& folder, const std::string& name, const FileSum& e
       "copy the folder again, or, where the change was meant, write {0} anew with `simile check "
       "--model '{1}' --write-checksums`, or delete it",
       kChecksumFile, folder);
-  SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
-               fmt::format("'{}' is missing, {} names it; {}", path, kChecksumFile, remedy));
+  SIMILE_CHECK(file_exists(path), ErrorKind::kInput, "'{}' is missing, {} names it; {}", path,
+               kChecksumFile, remedy);
   const auto bytes = static_cast<int64_t>(fs::file_size(path));
   SIMILE_CHECK(bytes == expected.bytes && hash_file(path) == expected.hash, ErrorKind::kInput,
-               fmt::format("'{}' is damaged or was changed: its checksum is not the one in {}; {}",
-                           path, kChecksumFile, remedy));
+               "'{}' is damaged or was changed: its checksum is not the one in {}; {}", path,
+               kChecksumFile, remedy);
 }
 
 }  // namespace
@@ -150,7 +147,7 @@ void write_checksums(const std::string& folder) {
   try {
     add_sums(folder, "", sums);
   } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorKind::kIo, fmt::format("cannot read '{}': {}", folder, error.what()));
+    detail::throw_error(ErrorKind::kIo, "cannot read '{}': {}", folder, error.what());
   }
   Json files = Json::object();
   for (const auto& [name, sum] : sums) files[name] = {{"bytes", sum.bytes}, {"hash", sum.hash}};

@@ -7,7 +7,7 @@
 #include <set>
 #include <type_traits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 
@@ -18,8 +18,8 @@ constexpr int kDeepest = 100;
 
 [[noreturn]] void fail(const std::string& source, const char* key, const std::string& expected,
                        const Json& found) {
-  throw Error(ErrorKind::kInput, fmt::format("{}: \"{}\" must be {}, but it is {}", source, key,
-                                             expected, describe_json(found)));
+  detail::throw_error(ErrorKind::kInput, "{}: \"{}\" must be {}, but it is {}", source, key,
+                      expected, describe_json(found));
 }
 
 using Event = Json::parse_event_t;
@@ -32,18 +32,17 @@ class Watcher {
 
   // Whether the tree is to hold what was just read; `depth` containers are around it.
   bool keep(int depth, Event event, const Json& value) {
-    SIMILE_CHECK(depth <= kDeepest, ErrorKind::kInput,
-                 fmt::format("{}: JSON nested deeper than {} levels", source_, kDeepest));
+    SIMILE_CHECK(depth <= kDeepest, ErrorKind::kInput, "{}: JSON nested deeper than {} levels",
+                 source_, kDeepest);
     if (event == Event::key) return keep_key(static_cast<size_t>(depth), value);
     const JsonStream* stream = find_stream(static_cast<size_t>(depth));
     if (stream == nullptr) return true;
     const bool named = names_.size() == static_cast<size_t>(depth);
     if (event == Event::object_start || event == Event::array_start) {
-      SIMILE_CHECK(
-          !named, ErrorKind::kInput,
-          fmt::format("{}: \"{}\" in \"{}\" must be a single value, but it is a list or an "
-                      "object",
-                      source_, names_.back(), stream->path.back()));
+      SIMILE_CHECK(!named, ErrorKind::kInput,
+                   "{}: \"{}\" in \"{}\" must be a single value, but it is a list or an "
+                   "object",
+                   source_, names_.back(), stream->path.back());
       return true;
     }
     stream->take(named, named ? names_.back() : std::string(), value);
@@ -51,8 +50,8 @@ class Watcher {
   }
 
   void finish() const {
-    SIMILE_CHECK(twice_.empty(), ErrorKind::kInput,
-                 fmt::format("{}: the name \"{}\" occurs twice", source_, twice_));
+    SIMILE_CHECK(twice_.empty(), ErrorKind::kInput, "{}: the name \"{}\" occurs twice", source_,
+                 twice_);
   }
 
  private:
@@ -62,7 +61,7 @@ class Watcher {
     if (depth == 1 && !known_.insert(names_[0]).second && twice_.empty()) twice_ = names_[0];
     for (const JsonStream& stream : streams_) {
       SIMILE_CHECK(names_ != stream.path || entered_.insert(names_).second, ErrorKind::kInput,
-                   fmt::format("{}: the name \"{}\" occurs twice", source_, names_.back()));
+                   "{}: the name \"{}\" occurs twice", source_, names_.back());
     }
     return find_stream(depth) == nullptr;
   }
@@ -100,7 +99,7 @@ Tree parse_as(std::string_view text, const std::string& source,
       }
     });
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: not valid JSON: {}", source, error.what()));
+    detail::throw_error(ErrorKind::kInput, "{}: not valid JSON: {}", source, error.what());
   }
   watcher.finish();
   return json;
@@ -147,8 +146,8 @@ std::string describe_json(const Json& json) {
 }
 
 JsonObject::JsonObject(const Json& json, const std::string& source) : json_(json), source_(source) {
-  SIMILE_CHECK(json.is_object(), ErrorKind::kInput,
-               fmt::format("{}: expected a JSON object, found {}", source, describe_json(json)));
+  SIMILE_CHECK(json.is_object(), ErrorKind::kInput, "{}: expected a JSON object, found {}", source,
+               describe_json(json));
 }
 
 bool JsonObject::has(const char* key) const {
@@ -160,7 +159,7 @@ bool JsonObject::is_null(const char* key) const {
 }
 
 const Json& JsonObject::at(const char* key) const {
-  SIMILE_CHECK(has(key), ErrorKind::kInput, fmt::format("{}: \"{}\" is missing", source_, key));
+  SIMILE_CHECK(has(key), ErrorKind::kInput, "{}: \"{}\" is missing", source_, key);
   return *json_.find(key);
 }
 
@@ -237,8 +236,7 @@ std::string seal_of(Json object) {
 
 void check_seal(const Json& object, const std::string& source, const std::string& remedy) {
   SIMILE_CHECK(JsonObject(object, source).text(kSeal) == seal_of(object), ErrorKind::kInput,
-               fmt::format("{} is damaged or was changed by hand: its checksum is another; {}",
-                           source, remedy));
+               "{} is damaged or was changed by hand: its checksum is another; {}", source, remedy);
 }
 
 }  // namespace simile::detail

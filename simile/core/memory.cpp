@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/core/memory.h"
 
-#include <fmt/format.h>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -16,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -143,12 +142,11 @@ float* FloatBuffer::reserve(int64_t size) {
   if (bytes < kLarge || bytes <= static_cast<uint64_t>(available_memory())) {
     data_ = static_cast<float*>(::operator new (bytes, std::align_val_t{alignment_}, std::nothrow));
   }
-  SIMILE_CHECK(
-      data_ != nullptr, ErrorKind::kFailed,
-      fmt::format("{} MB of memory are needed at once, {} MB are free; use smaller batches "
-                  "(in training batch_size, chunk_tokens or max_length, else "
-                  "--batch-tokens)",
-                  bytes >> 20, available_memory() >> 20));
+  SIMILE_CHECK(data_ != nullptr, ErrorKind::kFailed,
+               "{} MB of memory are needed at once, {} MB are free; use smaller batches "
+               "(in training batch_size, chunk_tokens or max_length, else "
+               "--batch-tokens)",
+               bytes >> 20, available_memory() >> 20);
   size_ = size;
   // Rows of wide matrices lie on a page each.
   if (alignment_ == kHugePage) prefer_large_pages(data_, bytes);

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -129,22 +129,21 @@ std::vector<CatalogueSet> read_catalogue(const std::string& path) {
   std::set<std::string> names;
   for (const CatalogueSet& set : catalogue.sets) {
     SIMILE_CHECK(!set.name.empty() && names.insert(set.name).second, ErrorKind::kRecipe,
-                 fmt::format("{}: expected sets of different names, found '{}'{}", path, set.name,
-                             set.name.empty() ? "" : " twice"));
-    SIMILE_CHECK(!set.files.empty(), ErrorKind::kRecipe,
-                 fmt::format("{}: the set '{}' lists no `files`", path, set.name));
+                 "{}: expected sets of different names, found '{}'{}", path, set.name,
+                 set.name.empty() ? "" : " twice");
+    SIMILE_CHECK(!set.files.empty(), ErrorKind::kRecipe, "{}: the set '{}' lists no `files`", path,
+                 set.name);
     std::set<std::string> files;
     for (const CatalogueFile& file : set.files) {
       const std::string name = file.file_name();
       SIMILE_CHECK(
           !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
-          ErrorKind::kRecipe,
-          fmt::format("{}: '{}' of the set '{}' cannot be a file's name; give `name`", path, name,
-                      set.name));
+          ErrorKind::kRecipe, "{}: '{}' of the set '{}' cannot be a file's name; give `name`", path,
+          name, set.name);
       SIMILE_CHECK(files.insert(name).second, ErrorKind::kRecipe,
-                   fmt::format("{}: two files of the set '{}' would be stored as '{}'; give one "
-                               "another `name`",
-                               path, set.name, name));
+                   "{}: two files of the set '{}' would be stored as '{}'; give one "
+                   "another `name`",
+                   path, set.name, name);
     }
   }
   return catalogue.sets;
@@ -157,10 +156,9 @@ const CatalogueSet& find_set(const std::vector<CatalogueSet>& catalogue, const s
     names.push_back(set.name);
   }
   const std::string nearest = nearest_name(name, names);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("no data set is called '{}'{}; known are {}", name,
-                          nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-                          fmt::join(names, ", ")));
+  detail::throw_error(ErrorKind::kUsage, "no data set is called '{}'{}; known are {}", name,
+                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
+                      fmt::join(names, ", "));
 }
 
 std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& folder,

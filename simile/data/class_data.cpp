@@ -8,7 +8,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/detail/pair_rows.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
@@ -24,8 +24,7 @@ class ClassNumbers {
  public:
   explicit ClassNumbers(const std::vector<std::string>& given) : is_open_(given.empty()) {
     for (const std::string& name : given) {
-      SIMILE_CHECK(add(name), ErrorKind::kRecipe,
-                   fmt::format("class_names: '{}' stands there twice", name));
+      SIMILE_CHECK(add(name), ErrorKind::kRecipe, "class_names: '{}' stands there twice", name);
     }
   }
 
@@ -172,9 +171,8 @@ PairDataset read_class_data(const PairDataOptions& options) {
     data.score.push_back(1);
   }
   data.report = reader.report();
-  SIMILE_CHECK(
-      data.size() > 0 || options.skip == 0, ErrorKind::kInput,
-      fmt::format("{}: skip passes over all of its {} rows", data.report.file, data.report.rows));
+  SIMILE_CHECK(data.size() > 0 || options.skip == 0, ErrorKind::kInput,
+               "{}: skip passes over all of its {} rows", data.report.file, data.report.rows);
   data.class_names = classes.names();
   if (classes.is_open()) sort_classes(data);
   constexpr size_t kShownBytes = 60;
@@ -187,9 +185,9 @@ PairDataset read_class_data(const PairDataOptions& options) {
 PairDataset read_nli_pairs(const PairDataOptions& options) {
   const std::vector<std::string>& labels = options.class_names;
   SIMILE_CHECK(labels.empty() || labels.size() == 3, ErrorKind::kRecipe,
-               fmt::format("class_names of the format nli: expected three, of entailment, neutral "
-                           "and contradiction, found {}",
-                           labels.size()));
+               "class_names of the format nli: expected three, of entailment, neutral "
+               "and contradiction, found {}",
+               labels.size());
   TableReader reader(
       pair_files(options),
       {{"left", {options.left}}, {"right", {options.right}}, {"label", {options.label}}},
@@ -216,9 +214,9 @@ PairDataset read_nli_pairs(const PairDataOptions& options) {
           ? ""
           : fmt::format("; {} rows without a label or a text were not used", premises.unused_rows));
   SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
-               fmt::format("no triple was found, expected premises with a hypothesis labelled "
-                           "entailment and one labelled contradiction; {}",
-                           read));
+               "no triple was found, expected premises with a hypothesis labelled "
+               "entailment and one labelled contradiction; {}",
+               read);
   data.report = reader.report();
   data.notes.push_back(fmt::format("{}; {} triples", read, data.size()));
   return data;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/detail/article.h"
 #include "simile/data/line_reader.h"
 
@@ -206,25 +206,25 @@ std::vector<PairFinder> choose_pair_finders(const DocumentPairOptions& options) 
     const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                    [&](const Kind& each) { return name == each.name; });
     SIMILE_CHECK(kind != std::end(kKinds), ErrorKind::kRecipe,
-                 fmt::format("documents.pairs: expected some of {}, found '{}'", known, name));
+                 "documents.pairs: expected some of {}, found '{}'", known, name);
     SIMILE_CHECK(std::count(names.begin(), names.end(), name) == 1, ErrorKind::kRecipe,
-                 fmt::format("documents.pairs: '{}' is given twice", name));
+                 "documents.pairs: '{}' is given twice", name);
     SIMILE_CHECK(options.titles || !kind->has_title, ErrorKind::kRecipe,
-                 fmt::format("documents.pairs: '{}' needs articles with titles; set "
-                             "documents.titles where the first line of each article is its title",
-                             name));
+                 "documents.pairs: '{}' needs articles with titles; set "
+                 "documents.titles where the first line of each article is its title",
+                 name);
     SIMILE_CHECK(!options.hard_negatives || !kind->has_title, ErrorKind::kRecipe,
-                 fmt::format("documents.hard_negatives: '{}' has none, as every text of an article "
-                             "fits its title; set it to false, or take the other kinds in an "
-                             "objective of their own",
-                             name));
+                 "documents.hard_negatives: '{}' has none, as every text of an article "
+                 "fits its title; set it to false, or take the other kinds in an "
+                 "objective of their own",
+                 name);
     finders.push_back(kind->find);
   }
   SIMILE_CHECK(!finders.empty(), ErrorKind::kRecipe,
-               fmt::format("documents.pairs: expected some of {}, found none", known));
+               "documents.pairs: expected some of {}, found none", known);
   SIMILE_CHECK(options.minimum_words <= options.maximum_words, ErrorKind::kRecipe,
-               fmt::format("documents: minimum_words {} is more than maximum_words {}",
-                           options.minimum_words, options.maximum_words));
+               "documents: minimum_words {} is more than maximum_words {}", options.minimum_words,
+               options.maximum_words);
   return finders;
 }
 
@@ -290,9 +290,9 @@ class PairCollector {
                                    articles_, report.rows, sentences_);
     if (lone_titles > 0) read += fmt::format(", {} titles without a paragraph", lone_titles);
     SIMILE_CHECK(sample_.offered() > 0, ErrorKind::kInput,
-                 fmt::format("{}: no pair of the kinds {} was found{}; expected one paragraph a "
-                             "line and a blank line between articles",
-                             read, fmt::join(options_.pairs, ", "), describe_left_out()));
+                 "{}: no pair of the kinds {} was found{}; expected one paragraph a "
+                 "line and a blank line between articles",
+                 read, fmt::join(options_.pairs, ", "), describe_left_out());
     PairDataset data;
     if (options_.hard_negatives) data.negatives.resize(1);
     sample_.take([&](Triple triple) {

@@ -17,7 +17,7 @@
 #include <memory>
 #include <thread>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/data/web.h"
 
@@ -35,13 +35,12 @@ std::string algorithm_of(const std::string& checksum) {
   const std::string name = checksum.substr(0, checksum.find(':'));
   const size_t digits = name == "sha256" ? 64 : name == "md5" ? 32 : name == "git" ? 40 : 0;
   const std::string hex = checksum.substr(std::min(checksum.size(), name.size() + 1));
-  SIMILE_CHECK(
-      digits > 0 && hex.size() == digits &&
-          hex.find_first_not_of("0123456789abcdef") == std::string::npos,
-      ErrorKind::kUsage,
-      fmt::format("'{}' is no checksum; expected sha256: and 64 digits 0-9a-f, or md5: and "
-                  "32 of them",
-                  checksum));
+  SIMILE_CHECK(digits > 0 && hex.size() == digits &&
+                   hex.find_first_not_of("0123456789abcdef") == std::string::npos,
+               ErrorKind::kUsage,
+               "'{}' is no checksum; expected sha256: and 64 digits 0-9a-f, or md5: and "
+               "32 of them",
+               checksum);
   return name;
 }
 
@@ -90,11 +89,10 @@ class PartFile {
 
   [[noreturn]] void fail(const char* what) const {
     const int code = errno;
-    throw Error(ErrorKind::kIo,
-                fmt::format("cannot {} '{}': {}{}", what, path_, std::strerror(code),
-                            code == ENOSPC ? "; make room and repeat the command: it goes on from "
-                                             "what it has"
-                                           : ""));
+    detail::throw_error(ErrorKind::kIo, "cannot {} '{}': {}{}", what, path_, std::strerror(code),
+                        code == ENOSPC ? "; make room and repeat the command: it goes on from "
+                                         "what it has"
+                                       : "");
   }
 
   std::string path_;
@@ -168,8 +166,7 @@ class Downloader {
     PartFile(part_path_).finish();
     std::error_code code;
     fs::rename(part_path_, download_.path, code);
-    SIMILE_CHECK(!code, ErrorKind::kIo,
-                 fmt::format("cannot rename '{}': {}", part_path_, code.message()));
+    SIMILE_CHECK(!code, ErrorKind::kIo, "cannot rename '{}': {}", part_path_, code.message());
     return checksum;
   }
 
@@ -183,13 +180,12 @@ class Downloader {
       if (attempt.is_complete) break;
       idle = part.size() > before ? 0 : idle + 1;
       SIMILE_CHECK(attempt.may_retry && idle < options_.attempts && number < kMostAttempts,
-                   ErrorKind::kFailed,
-                   fmt::format("{}: {}{}", download_.url, attempt.problem,
-                               attempt.may_retry
-                                   ? fmt::format(" ({} attempts); repeat the command to go on from "
-                                                 "the {} bytes that are there",
-                                                 number, part.size())
-                                   : ""));
+                   ErrorKind::kFailed, "{}: {}{}", download_.url, attempt.problem,
+                   attempt.may_retry
+                       ? fmt::format(" ({} attempts); repeat the command to go on from "
+                                     "the {} bytes that are there",
+                                     number, part.size())
+                       : "");
       events_.warning(fmt::format("{}: {}; trying again from byte {}", download_.url,
                                   attempt.problem, part.size()));
       wait_for_attempt(idle, options_, events_);
@@ -243,20 +239,19 @@ class Downloader {
   }
 
   [[noreturn]] void fail_checksum(const std::string& checksum, int64_t size) const {
-    throw Error(
-        ErrorKind::kFailed,
-        fmt::format("{}: the file received has {} bytes and the checksum {}, expected {}; it "
-                    "was removed. The publisher may have changed it: compare, then add "
-                    "--accept-checksum {}",
-                    download_.url, size, checksum, download_.checksum, checksum));
+    detail::throw_error(ErrorKind::kFailed,
+                        "{}: the file received has {} bytes and the checksum {}, expected {}; it "
+                        "was removed. The publisher may have changed it: compare, then add "
+                        "--accept-checksum {}",
+                        download_.url, size, checksum, download_.checksum, checksum);
   }
 
   [[noreturn]] void ask_for_consent(const std::string& checksum) const {
-    throw Error(ErrorKind::kFailed,
-                fmt::format("{}: its checksum is not known here; the file received has {}. If that "
-                            "is what its publisher says, or you trust the connection, repeat the "
-                            "command with --accept-checksum {}",
-                            download_.url, checksum, checksum));
+    detail::throw_error(ErrorKind::kFailed,
+                        "{}: its checksum is not known here; the file received has {}. If that "
+                        "is what its publisher says, or you trust the connection, repeat the "
+                        "command with --accept-checksum {}",
+                        download_.url, checksum, checksum);
   }
 
   const Download& download_;
@@ -283,7 +278,7 @@ std::string download(const Download& download, const DownloadOptions& options, E
 
 std::string file_checksum(const std::string& path, const std::string& algorithm) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  SIMILE_CHECK(file.good(), ErrorKind::kInput, fmt::format("cannot read '{}'", path));
+  SIMILE_CHECK(file.good(), ErrorKind::kInput, "cannot read '{}'", path);
   const bool is_git = algorithm == "git";
   const std::string start =
       is_git ? fmt::format("blob {}", static_cast<int64_t>(file.tellg())) : "";
@@ -303,8 +298,8 @@ std::string file_checksum(const std::string& path, const std::string& algorithm)
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   good = good && EVP_DigestFinal_ex(context.get(), bytes, &size) == 1;
-  SIMILE_CHECK(good && !file.bad(), ErrorKind::kInput,
-               fmt::format("cannot compute the {} of '{}'", algorithm, path));
+  SIMILE_CHECK(good && !file.bad(), ErrorKind::kInput, "cannot compute the {} of '{}'", algorithm,
+               path);
   std::string checksum = algorithm + ":";
   for (unsigned i = 0; i < size; ++i) checksum += fmt::format("{:02x}", bytes[i]);
   return checksum;

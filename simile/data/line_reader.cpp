@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/text/utf8.h"
 
@@ -65,13 +65,12 @@ class GzipSource : public ByteSource {
                  fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
     // A cut gzip file ends with fewer bytes and Z_BUF_ERROR, not with a negative count.
     SIMILE_CHECK(count >= 0 && (code == Z_OK || code == Z_STREAM_END), ErrorKind::kInput,
-                 fmt::format("cannot read {}, damaged or cut after {} bytes of text: {}", path_,
-                             given_, reason));
+                 "cannot read {}, damaged or cut after {} bytes of text: {}", path_, given_,
+                 reason);
     constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
-    SIMILE_CHECK(
-        given_ > 0 || !starts_with({bytes, static_cast<size_t>(count)}, kZstdMagic),
-        ErrorKind::kInput,
-        fmt::format("cannot read {}: it is a zstd file; give it a name that ends in .zst", path_));
+    SIMILE_CHECK(given_ > 0 || !starts_with({bytes, static_cast<size_t>(count)}, kZstdMagic),
+                 ErrorKind::kInput,
+                 "cannot read {}: it is a zstd file; give it a name that ends in .zst", path_);
     given_ += count;
     return static_cast<size_t>(count);
   }
@@ -90,8 +89,7 @@ class ZstdSource : public ByteSource {
     errno = 0;
     file_.reset(std::fopen(path.c_str(), "rb"));
     check_opened(file_ != nullptr, path);
-    SIMILE_CHECK(stream_ != nullptr, ErrorKind::kInput,
-                 fmt::format("cannot read {}: out of memory", path));
+    SIMILE_CHECK(stream_ != nullptr, ErrorKind::kInput, "cannot read {}: out of memory", path);
     int log = 0;
     while ((int64_t{1} << log) < kMaximumZstdWindowBytes) ++log;
     ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, log);
@@ -118,8 +116,8 @@ class ZstdSource : public ByteSource {
     SIMILE_CHECK(std::ferror(file_.get()) == 0, kind_of(errno),
                  fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
     SIMILE_CHECK(count > 0 || (!is_inside_ && taken_ > 0), ErrorKind::kInput,
-                 fmt::format("cannot read {}: the zstd file is cut after {} bytes ({} of text)",
-                             path_, taken_, given_));
+                 "cannot read {}: the zstd file is cut after {} bytes ({} of text)", path_, taken_,
+                 given_);
     in_ = {packed_.data(), count, 0};
     taken_ += static_cast<int64_t>(count);
     return count > 0;
@@ -155,7 +153,7 @@ class StreamSource : public ByteSource {
 
   size_t read(char* bytes, size_t size) override {
     stream_.read(bytes, static_cast<std::streamsize>(size));
-    SIMILE_CHECK(!stream_.bad(), ErrorKind::kInput, fmt::format("cannot read {}", name_));
+    SIMILE_CHECK(!stream_.bad(), ErrorKind::kInput, "cannot read {}", name_);
     return static_cast<size_t>(stream_.gcount());
   }
 
@@ -166,7 +164,7 @@ class StreamSource : public ByteSource {
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   SIMILE_CHECK(!folder_exists(path), ErrorKind::kInput,
-               fmt::format("cannot read {}: expected a file, found a folder", path));
+               "cannot read {}: expected a file, found a folder", path);
   if (ends_with(path, ".zst")) return std::make_unique<ZstdSource>(path);
   return std::make_unique<GzipSource>(path);
 }
@@ -177,17 +175,16 @@ void check_first_line(const std::string& line, bool is_all, const std::string& n
     return line.size() > i + 2 && line[i] == 0 && line[i + 2] == 0;
   };
   const bool is_marked = starts_with(line, "\xFF\xFE") || starts_with(line, "\xFE\xFF");
-  SIMILE_CHECK(
-      !is_marked && !zero_at(0) && !zero_at(1), ErrorKind::kInput,
-      fmt::format("{}: the file is UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8 "
-                  "FILE > NEW",
-                  name));
+  SIMILE_CHECK(!is_marked && !zero_at(0) && !zero_at(1), ErrorKind::kInput,
+               "{}: the file is UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8 "
+               "FILE > NEW",
+               name);
   const size_t carriage = line.find('\r');
   SIMILE_CHECK(!is_all || carriage == std::string::npos || carriage + 1 == line.size(),
                ErrorKind::kInput,
-               fmt::format("{}: its lines end in CR alone, expected LF or CRLF; convert it: tr "
-                           "'\\r' '\\n' < FILE > NEW",
-                           name));
+               "{}: its lines end in CR alone, expected LF or CRLF; convert it: tr "
+               "'\\r' '\\n' < FILE > NEW",
+               name);
 }
 
 std::vector<std::string> list_fitting(const std::string& path) {
@@ -196,10 +193,8 @@ std::vector<std::string> list_fitting(const std::string& path) {
   std::string pattern;  // in which a star alone is special
   for (const char c : name) pattern += c == '*' ? "*" : std::string({'\\', c});
   const std::filesystem::path folder = whole.parent_path();
-  SIMILE_CHECK(
-      folder.string().find('*') == std::string::npos, ErrorKind::kRecipe,
-      fmt::format("{}: a * may stand for characters of the file's name only, not of a folder's",
-                  path));
+  SIMILE_CHECK(folder.string().find('*') == std::string::npos, ErrorKind::kRecipe,
+               "{}: a * may stand for characters of the file's name only, not of a folder's", path);
   std::vector<std::string> found;
   std::error_code code;
   for (std::filesystem::directory_iterator it(folder.empty() ? "." : folder, code), end;
@@ -208,11 +203,10 @@ std::vector<std::string> list_fitting(const std::string& path) {
     const bool fits = fnmatch(pattern.c_str(), file.c_str(), FNM_PERIOD) == 0;
     if (fits && !folder_exists(it->path().string())) found.push_back((folder / file).string());
   }
-  SIMILE_CHECK(
-      !code, ErrorKind::kInput,
-      fmt::format("{}: cannot list the folder {}: {}", path, folder.string(), code.message()));
+  SIMILE_CHECK(!code, ErrorKind::kInput, "{}: cannot list the folder {}: {}", path, folder.string(),
+               code.message());
   SIMILE_CHECK(!found.empty(), ErrorKind::kInput,
-               fmt::format("{}: no file of the folder has a name that fits '{}'", path, name));
+               "{}: no file of the folder has a name that fits '{}'", path, name);
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -247,8 +241,8 @@ bool LineReader::fill() {
   begin_ = 0;
   const size_t size = buffer_.size();
   SIMILE_CHECK(static_cast<int64_t>(size) <= kMaximumLineBytes, ErrorKind::kInput,
-               fmt::format("{}:{}: the line is longer than {} bytes; is this a text file?", name_,
-                           line_number_ + 1, kMaximumLineBytes));
+               "{}:{}: the line is longer than {} bytes; is this a text file?", name_,
+               line_number_ + 1, kMaximumLineBytes);
   buffer_.resize(size + kChunkBytes);
   buffer_.resize(size + source_->read(&buffer_[size], kChunkBytes));
   return buffer_.size() > size;
@@ -284,8 +278,8 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& paths) {
   std::set<std::string> seen;
   for (const std::string& file : files) {
     SIMILE_CHECK(seen.insert(std::filesystem::path(file).lexically_normal().string()).second,
-                 ErrorKind::kRecipe,
-                 fmt::format("{}: the file is named twice; its rows would count double", file));
+                 ErrorKind::kRecipe, "{}: the file is named twice; its rows would count double",
+                 file);
   }
   return files;
 }

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/data/detail/pair_rows.h"
@@ -230,9 +230,9 @@ class OverlapFinder {
 
   void check_texts(int64_t count, const char* side) const {
     SIMILE_CHECK(count > 0, ErrorKind::kInput,
-                 fmt::format("the {} files hold no text of at least {} words; lower "
-                             "minimum_words, or name other columns",
-                             side, options_.minimum_words));
+                 "the {} files hold no text of at least {} words; lower "
+                 "minimum_words, or name other columns",
+                 side, options_.minimum_words);
   }
 
   const OverlapOptions& options_;

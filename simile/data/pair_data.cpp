@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/unused_options.h"
@@ -94,9 +94,8 @@ PairDataset read_table_pairs(const PairDataOptions& options) {
   data.report = reader.report();
   data.has_scores = reader.has_scores();
   describe_columns(options, data);
-  SIMILE_CHECK(
-      data.size() > 0 || options.skip == 0, ErrorKind::kInput,
-      fmt::format("{}: skip passes over all of its {} pairs", data.report.file, data.report.rows));
+  SIMILE_CHECK(data.size() > 0 || options.skip == 0, ErrorKind::kInput,
+               "{}: skip passes over all of its {} pairs", data.report.file, data.report.rows);
   return data;
 }
 
@@ -125,8 +124,8 @@ PairDataset read_text_pairs(const PairDataOptions& options) {
   }
   data.report = reader.report();
   SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
-               fmt::format("{}: no text was found; expected one text a line, or .jsonl with 'text'",
-                           data.report.file));
+               "{}: no text was found; expected one text a line, or .jsonl with 'text'",
+               data.report.file);
   if (blank > 0) {
     data.notes.push_back(fmt::format("{}: {} texts are blank", data.report.file, blank));
   }
@@ -136,10 +135,9 @@ PairDataset read_text_pairs(const PairDataOptions& options) {
 PairDataset read_ranking_pairs(const PairDataOptions& options) {
   const RankingData ranking = read_ranking_data(options.ranking);
   PairDataset data = pairs_from_ranking(ranking);
-  SIMILE_CHECK(
-      data.size() > 0, ErrorKind::kInput,
-      fmt::format("{}: no pair was found; expected judgements with a relevance of at least 1",
-                  options.ranking.file()));
+  SIMILE_CHECK(data.size() > 0, ErrorKind::kInput,
+               "{}: no pair was found; expected judgements with a relevance of at least 1",
+               options.ranking.file());
   if (options.limit > 0 && data.size() > options.limit) {
     std::vector<char> is_kept(data.left.size(), 0);
     std::fill_n(is_kept.begin(), options.limit, 1);
@@ -164,8 +162,7 @@ PairDataset read_ranking_pairs(const PairDataOptions& options) {
 void check_format_options(const PairDataOptions& options) {
   const auto& formats = pair_formats();
   SIMILE_CHECK(std::count(formats.begin(), formats.end(), options.format) == 1, ErrorKind::kRecipe,
-               fmt::format("format: expected one of {}, found '{}'", fmt::join(formats, ", "),
-                           options.format));
+               "format: expected one of {}, found '{}'", fmt::join(formats, ", "), options.format);
   const std::string foreign = find_foreign_options("format", "format", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
   refuse_idle_options(
@@ -185,11 +182,11 @@ void check_format_options(const PairDataOptions& options) {
   // Sides named in vain would mean that single texts are read where pairs were meant.
   const PairDataOptions untouched;
   const bool names_sides = options.left != untouched.left || options.right != untouched.right;
-  SIMILE_CHECK(
-      options.format != "classes" || options.text.empty() || !names_sides, ErrorKind::kRecipe,
-      fmt::format("single texts are read from the column '{}', yet left or right is given; for "
-                  "pairs with a class set text to nothing (text: \"\")",
-                  options.text));
+  SIMILE_CHECK(options.format != "classes" || options.text.empty() || !names_sides,
+               ErrorKind::kRecipe,
+               "single texts are read from the column '{}', yet left or right is given; for "
+               "pairs with a class set text to nothing (text: \"\")",
+               options.text);
 }
 
 PairDataset read_format(const PairDataOptions& options) {
@@ -205,8 +202,8 @@ PairDataset read_format(const PairDataOptions& options) {
 
 void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   SIMILE_CHECK(!options.exclude.empty() || options.exclude_overlap == 0, ErrorKind::kRecipe,
-               fmt::format("{}: exclude_overlap is set, but `exclude` names no files of test sets",
-                           options.file()));
+               "{}: exclude_overlap is set, but `exclude` names no files of test sets",
+               options.file());
   if (options.exclude.empty()) return;
   const double overlap = options.exclude_overlap;
   const int64_t shingle = options.exclude_shingle;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/text/words.h"
 
@@ -37,21 +37,20 @@ struct Group {
 };
 
 void check_options(const FoldOptions& options, const std::string& file) {
-  SIMILE_CHECK(
-      options.folds >= 2, ErrorKind::kRecipe,
-      fmt::format("{}: fold and part need folds, of at least 2; found {}", file, options.folds));
+  SIMILE_CHECK(options.folds >= 2, ErrorKind::kRecipe,
+               "{}: fold and part need folds, of at least 2; found {}", file, options.folds);
   SIMILE_CHECK(options.fold >= 0 && options.fold < options.folds, ErrorKind::kRecipe,
-               fmt::format("{}: fold: expected 0 to {}, as there are {} folds, found {}", file,
-                           options.folds - 1, options.folds, options.fold));
+               "{}: fold: expected 0 to {}, as there are {} folds, found {}", file,
+               options.folds - 1, options.folds, options.fold);
   const bool keeps_dev = options.part == "dev" || options.part == "fit";
   SIMILE_CHECK(options.part == "train" || options.part == "test" || keeps_dev, ErrorKind::kRecipe,
-               fmt::format("{}: with folds, part says what is read: expected train, test, dev or "
-                           "fit, found '{}'",
-                           file, options.part));
+               "{}: with folds, part says what is read: expected train, test, dev or "
+               "fit, found '{}'",
+               file, options.part);
   SIMILE_CHECK(!keeps_dev || options.folds >= 3, ErrorKind::kRecipe,
-               fmt::format("{}: part {} needs at least 3 folds, as test and dev take one each; "
-                           "found {}",
-                           file, options.part, options.folds));
+               "{}: part {} needs at least 3 folds, as test and dev take one each; "
+               "found {}",
+               file, options.part, options.folds);
 }
 
 // Whether a group of this fold is in the part.
@@ -173,11 +172,10 @@ FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>&
   for (const auto& [key, size] : sizes) {
     dealt.push_back({key, size, stream_key(static_cast<uint64_t>(options.fold_seed), key)});
   }
-  SIMILE_CHECK(
-      static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
-      fmt::format("{}: {} groups cannot be dealt to {} folds; take fewer folds, or another "
-                  "group column",
-                  file, dealt.size(), options.folds));
+  SIMILE_CHECK(static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
+               "{}: {} groups cannot be dealt to {} folds; take fewer folds, or another "
+               "group column",
+               file, dealt.size(), options.folds);
   deal(dealt, options.folds);
   std::unordered_map<std::string_view, int64_t> fold;
   for (const Group& group : dealt) fold.emplace(group.key, group.fold);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/column_kinds.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
@@ -22,7 +22,7 @@ std::map<std::string, double> parse_score_names(const std::vector<std::string>& 
     double number = 0;
     const bool is_named = equals != std::string::npos && equals > 0;
     SIMILE_CHECK(is_named && parse_number(name.substr(equals + 1), number), ErrorKind::kRecipe,
-                 fmt::format("score_names: expected NAME=NUMBER such as Good=1, found '{}'", name));
+                 "score_names: expected NAME=NUMBER such as Good=1, found '{}'", name);
     scores[name.substr(0, equals)] = number;
   }
   return scores;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/line_reader.h"
@@ -61,40 +61,37 @@ std::string find_qrels(const std::string& folder, const std::string& split) {
   const std::string path = find_table(folder, {"qrels/" + split, "qrels." + split}, {".tsv"});
   if (!path.empty()) return path;
   const std::set<std::string> splits = list_splits(folder);
-  throw Error(
-      ErrorKind::kInput,
-      fmt::format("{}: the folder has no judgements qrels/{}.tsv for the split '{}'; {}", folder,
-                  split, split,
-                  splits.empty() ? "it has none of any split"
-                                 : fmt::format("its splits are {}", fmt::join(splits, ", "))));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: the folder has no judgements qrels/{}.tsv for the split '{}'; {}",
+                      folder, split, split,
+                      splits.empty() ? "it has none of any split"
+                                     : fmt::format("its splits are {}", fmt::join(splits, ", ")));
 }
 
 // The files of the options, and of the folder where one is given.
 RankingFiles find_ranking_files(const RankingDataOptions& options) {
   RankingFiles files{{options.queries}, {options.corpus}, options.qrels};
   if (!options.folder.empty()) {
-    SIMILE_CHECK(folder_exists(options.folder), ErrorKind::kInput,
-                 fmt::format("{}: there is no such folder", options.folder));
+    SIMILE_CHECK(folder_exists(options.folder), ErrorKind::kInput, "{}: there is no such folder",
+                 options.folder);
     for (auto* texts : {&files.queries, &files.corpus}) {
       if (!texts->front().empty()) continue;
       const char* name = texts == &files.queries ? "queries" : "corpus";
       texts->front() = find_table(options.folder, {name}, {".jsonl", ".tsv", ".csv"});
-      SIMILE_CHECK(
-          !texts->front().empty(), ErrorKind::kInput,
-          fmt::format("{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR "
-                      "folder holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
-                      options.folder, name));
+      SIMILE_CHECK(!texts->front().empty(), ErrorKind::kInput,
+                   "{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR "
+                   "folder holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
+                   options.folder, name);
     }
     if (options.qrels.empty()) files.qrels = find_qrels(options.folder, options.split);
   }
   const std::pair<const char*, const std::string*> paths[] = {
       {"queries", &files.queries[0]}, {"corpus", &files.corpus[0]}, {"qrels", &files.qrels}};
   for (const auto& path : paths) {
-    SIMILE_CHECK(
-        !path.second->empty(), ErrorKind::kRecipe,
-        fmt::format("a ranking needs the files queries, corpus and qrels, or a folder with "
-                    "them; '{}' is missing",
-                    path.first));
+    SIMILE_CHECK(!path.second->empty(), ErrorKind::kRecipe,
+                 "a ranking needs the files queries, corpus and qrels, or a folder with "
+                 "them; '{}' is missing",
+                 path.first);
   }
   files.queries = expand_paths(files.queries);
   files.corpus = expand_paths(files.corpus);
@@ -179,11 +176,10 @@ RankingData read_files(const RankingDataOptions& options) {
     const int64_t document = documents.find(judgement.document);
     const auto check_known = [&](bool known, const char* what, const std::string& id,
                                  const ReadReport& report) {
-      SIMILE_CHECK(
-          known || options.allow_unknown, ErrorKind::kInput,
-          fmt::format("{}:{}: the {} '{}' is not in {}; correct the files, or set allow_unknown "
-                      "if they are a part of a larger set",
-                      files.qrels, judgement.line, what, id, report.file));
+      SIMILE_CHECK(known || options.allow_unknown, ErrorKind::kInput,
+                   "{}:{}: the {} '{}' is not in {}; correct the files, or set allow_unknown "
+                   "if they are a part of a larger set",
+                   files.qrels, judgement.line, what, id, report.file);
     };
     check_known(query >= 0, "query", judgement.query, data.reports[0]);
     check_known(document >= 0, "document", judgement.document, data.reports[1]);
@@ -277,9 +273,9 @@ RankingData ranking_from_pairs(const PairDataOptions& options) {
   whole.folds = {};
   const PairDataset pairs = read_pairs(whole);
   SIMILE_CHECK(!pairs.right.empty(), ErrorKind::kInput,
-               fmt::format("{}: a ranking is made of pairs, found single texts; name the column "
-                           "`right`",
-                           options.file()));
+               "{}: a ranking is made of pairs, found single texts; name the column "
+               "`right`",
+               options.file());
   RankingData data;
   data.notes = pairs.notes;
   data.reports = {pairs.report};

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
@@ -84,9 +84,8 @@ void CorpusReader::check_id(const Row& row) {
 void CorpusReader::check_metadata() const {
   if (missing_metadata_.empty() || missing_metadata_.count("*") > 0) return;
   if (table_format(paths_[0]) != TableFormat::kJsonl) return;
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: no row has a column '{}', expected for 'metadata'", paths_[0],
-                          *missing_metadata_.begin()));
+  detail::throw_error(ErrorKind::kInput, "{}: no row has a column '{}', expected for 'metadata'",
+                      paths_[0], *missing_metadata_.begin());
 }
 
 std::string CorpusReader::metadata_of(Row& row) {
@@ -138,8 +137,8 @@ std::vector<std::string> split_on_space(const std::string& line) {
 template <typename Number>
 Number read_number(const std::string& text, const LineReader& lines, const char* expected) {
   Number number = 0;
-  SIMILE_CHECK(parse_number(text, number), ErrorKind::kInput,
-               fmt::format("{}: expected {}, found '{}'", lines.where(), expected, text));
+  SIMILE_CHECK(parse_number(text, number), ErrorKind::kInput, "{}: expected {}, found '{}'",
+               lines.where(), expected, text);
   return number;
 }
 
@@ -148,14 +147,13 @@ Judgement parse_judgement(const std::vector<std::string>& fields, bool header,
                           const LineReader& lines) {
   const size_t expected = header ? 3 : 4;
   SIMILE_CHECK(
-      fields.size() == expected, ErrorKind::kInput,
-      fmt::format("{}: expected {} fields ({}), found {}{}", lines.where(), expected,
-                  header ? "query_id doc_id relevance"
-                         : "query iteration document relevance, as in TREC qrels",
-                  fields.size(),
-                  header || lines.line_number() > 1
-                      ? ""
-                      : "; a table of judgements has the header query_id doc_id relevance"));
+      fields.size() == expected, ErrorKind::kInput, "{}: expected {} fields ({}), found {}{}",
+      lines.where(), expected,
+      header ? "query_id doc_id relevance" : "query iteration document relevance, as in TREC qrels",
+      fields.size(),
+      header || lines.line_number() > 1
+          ? ""
+          : "; a table of judgements has the header query_id doc_id relevance");
   return {fields[0], fields[expected - 2],
           read_number<int64_t>(fields[expected - 1], lines, "a whole number as relevance"),
           lines.line_number()};
@@ -164,9 +162,9 @@ Judgement parse_judgement(const std::vector<std::string>& fields, bool header,
 void check_id(const std::string& id, const std::string& path) {
   SIMILE_CHECK(!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos,
                ErrorKind::kInput,
-               fmt::format("{}: the id '{}' cannot stand in a TREC run; expected an id without "
-                           "white space",
-                           path, id));
+               "{}: the id '{}' cannot stand in a TREC run; expected an id without "
+               "white space",
+               path, id);
 }
 
 }  // namespace
@@ -196,9 +194,9 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
     }
     const Judgement& before = judgements[known->second];
     SIMILE_CHECK(before.relevance == judgement.relevance, ErrorKind::kInput,
-                 fmt::format("{}: document '{}' has relevance {} for query '{}', but {} in line {}",
-                             lines.where(), judgement.document, judgement.relevance,
-                             judgement.query, before.relevance, before.line));
+                 "{}: document '{}' has relevance {} for query '{}', but {} in line {}",
+                 lines.where(), judgement.document, judgement.relevance, judgement.query,
+                 before.relevance, before.line);
   }
   SIMILE_CHECK(!judgements.empty(), ErrorKind::kInput, path + ": the file holds no judgements");
   if (report != nullptr) {
@@ -218,16 +216,15 @@ std::vector<RunQuery> read_run(const std::string& path) {
   for (std::string line; lines.next(line);) {
     const std::vector<std::string> fields = split_on_space(line);
     if (fields.empty()) continue;
-    SIMILE_CHECK(
-        fields.size() == 6, ErrorKind::kInput,
-        fmt::format("{}: expected the 6 fields of a TREC run (query Q0 document rank score "
-                    "tag), found {}",
-                    lines.where(), fields.size()));
+    SIMILE_CHECK(fields.size() == 6, ErrorKind::kInput,
+                 "{}: expected the 6 fields of a TREC run (query Q0 document rank score "
+                 "tag), found {}",
+                 lines.where(), fields.size());
     const auto [place, is_new] = position.emplace(fields[0], run.size());
     if (is_new) run.push_back({fields[0], {}, {}});
     SIMILE_CHECK(seen.insert(fields[0] + '\t' + fields[2]).second, ErrorKind::kInput,
-                 fmt::format("{}: document '{}' stands twice in the ranking of query '{}'",
-                             lines.where(), fields[2], fields[0]));
+                 "{}: document '{}' stands twice in the ranking of query '{}'", lines.where(),
+                 fields[2], fields[0]);
     RunQuery& query = run[place->second];
     query.documents.push_back(fields[2]);
     query.scores.push_back(read_number<double>(fields[4], lines, "a number as score"));

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/detail/table_file.h"
@@ -107,16 +107,15 @@ struct RowCondition {
   explicit RowCondition(const std::string& condition) : written(condition) {
     size_t at = 0;
     symbol = find_symbol(written, at);
-    SIMILE_CHECK(
-        symbol != nullptr, ErrorKind::kRecipe,
-        fmt::format("filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
-                    "a value, such as 'score >= 3', found '{}'",
-                    written));
+    SIMILE_CHECK(symbol != nullptr, ErrorKind::kRecipe,
+                 "filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
+                 "a value, such as 'score >= 3', found '{}'",
+                 written);
     const std::string value = trim(written.substr(at + symbol->written.size()));
     SIMILE_CHECK(!value.empty() || symbol->test != Test::kOrder, ErrorKind::kRecipe,
-                 fmt::format("filter: expected a number or text to compare with behind '{}', found "
-                             "'{}'",
-                             symbol->written, written));
+                 "filter: expected a number or text to compare with behind '{}', found "
+                 "'{}'",
+                 symbol->written, written);
     column = take_quotes_off(trim(written.substr(0, at)));
     values = symbol->test == Test::kIn ? split_values(value)
                                        : std::vector<std::string>{take_quotes_off(value)};
@@ -161,10 +160,10 @@ TableFormat table_format(const std::string& path) {
   if (ends_with(name, ".tsv")) return TableFormat::kTsv;
   if (ends_with(name, ".csv")) return TableFormat::kCsv;
   if (ends_with(name, ".jsonl")) return TableFormat::kJsonl;
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: cannot tell the format of this table; expected a name that ends in "
-                          ".tsv, .csv or .jsonl, with or without .gz or .zst",
-                          path));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: cannot tell the format of this table; expected a name that ends in "
+                      ".tsv, .csv or .jsonl, with or without .gz or .zst",
+                      path);
 }
 
 std::vector<std::string> read_table_header(const std::string& path) {
@@ -180,7 +179,7 @@ void visit_on_error(OptionVisitor& v, std::string& on_error) {
 
 void check_on_error(const std::string& on_error) {
   SIMILE_CHECK(on_error == "strict" || on_error == "skip", ErrorKind::kRecipe,
-               fmt::format("on_error: expected strict or skip, found '{}'", on_error));
+               "on_error: expected strict or skip, found '{}'", on_error);
 }
 
 std::string ReadReport::warning() const {
@@ -323,14 +322,14 @@ void TableReader::check_end() {
   check_malformed(report_);
   for (size_t i = 0; at_end_ && i < conditions_.size(); ++i) {
     SIMILE_CHECK(has_column(asked_ + i), ErrorKind::kInput,
-                 fmt::format("{}: no row has a column '{}', expected for 'filter' ({}); columns "
-                             "of the last row: {}",
-                             report_.file, conditions_[i].column, conditions_[i].written,
-                             list_names(file_->names())));
+                 "{}: no row has a column '{}', expected for 'filter' ({}); columns "
+                 "of the last row: {}",
+                 report_.file, conditions_[i].column, conditions_[i].written,
+                 list_names(file_->names()));
   }
   SIMILE_CHECK(report_.rows > 0 || report_.filtered == 0, ErrorKind::kInput,
-               fmt::format("{}: the filter leaves none of its {} rows: {}", report_.file,
-                           report_.filtered, fmt::join(options_.filter, ", ")));
+               "{}: the filter leaves none of its {} rows: {}", report_.file, report_.filtered,
+               fmt::join(options_.filter, ", "));
   SIMILE_CHECK(report_.rows > 0, ErrorKind::kInput,
                report_.file + ": the file holds a header line but no rows, expected rows");
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/detail/check.h"
 #include "simile/data/reader.h"
 #include "simile/text/utf8.h"
 
@@ -183,9 +184,9 @@ void check_malformed(const ReadReport& report) {
   if (report.malformed == 0) return;
   SIMILE_CHECK(!none_left && (seen < kRowsToJudgeBy || report.malformed * 2 <= seen),
                ErrorKind::kInput,
-               fmt::format("{}: {} of {} rows are malformed, too many to leave out; the options do "
-                           "not fit the file, or it is damaged. The first: {}",
-                           report.file, report.malformed, seen, report.problems.front()));
+               "{}: {} of {} rows are malformed, too many to leave out; the options do "
+               "not fit the file, or it is damaged. The first: {}",
+               report.file, report.malformed, seen, report.problems.front());
 }
 
 std::vector<std::string> split_tsv(const std::string& line, const std::string& where) {

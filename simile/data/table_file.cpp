@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/text/utf8.h"
 
@@ -183,9 +183,8 @@ void TableFile::read_header() {
     for (const std::string& name : columns_[c].names) {
       const auto found = std::find(names_.begin(), names_.end(), name);
       if (found == names_.end()) continue;
-      SIMILE_CHECK(
-          std::count(names_.begin(), names_.end(), name) == 1, ErrorKind::kInput,
-          fmt::format("{}: expected one column '{}', found several", where(line.number), name));
+      SIMILE_CHECK(std::count(names_.begin(), names_.end(), name) == 1, ErrorKind::kInput,
+                   "{}: expected one column '{}', found several", where(line.number), name);
       position_[c] = found - names_.begin();
       break;
     }
@@ -210,7 +209,7 @@ void TableFile::find_others(const std::string& where) {
     const bool is_asked_for = std::count(position_.begin(), position_.end(), i) > 0;
     if (!is_other(names_[i]) || (has_all_others() && is_asked_for)) continue;
     SIMILE_CHECK(std::count(names_.begin(), names_.end(), names_[i]) == 1, ErrorKind::kInput,
-                 fmt::format("{}: expected one column '{}', found several", where, names_[i]));
+                 "{}: expected one column '{}', found several", where, names_[i]);
     other_positions_.push_back(i);
   }
 }

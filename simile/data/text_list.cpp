@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/text/utf8.h"
@@ -42,13 +42,13 @@ CorpusFile inspect_file(const std::string& path, EventSink& events) {
     file.hash = stream_key(file.hash, item.text);
     if (file.texts % kReportEvery == 0) events.progress({"read", file.texts, 0, "texts", {}});
   }
-  SIMILE_CHECK(file.texts > 0, ErrorKind::kInput,
-               fmt::format("'{}' has no text; expected one text a line", path));
+  SIMILE_CHECK(file.texts > 0, ErrorKind::kInput, "'{}' has no text; expected one text a line",
+               path);
   const ReadReport& report = reader.report();
   SIMILE_CHECK(report.replaced_bytes * 100 <= file.bytes, ErrorKind::kInput,
-               fmt::format("'{}' is not text: {} of its bytes are not UTF-8; expected plain, "
-                           "gzip or zstd text, one text a line",
-                           path, report.replaced_bytes));
+               "'{}' is not text: {} of its bytes are not UTF-8; expected plain, "
+               "gzip or zstd text, one text a line",
+               path, report.replaced_bytes);
   if (report.replaced_bytes > 0) events.warning(report.warning());
   return file;
 }
@@ -166,9 +166,8 @@ bool FieldReader::next(std::vector<std::string>& fields, int64_t& line) {
   }
   Row row;
   if (!table_->next(row)) {
-    SIMILE_CHECK(found_ || members_.empty(), ErrorKind::kInput,
-                 fmt::format("{}: no object has a text named {}", report().file,
-                             fmt::join(members_, " or ")));
+    SIMILE_CHECK(found_ || members_.empty(), ErrorKind::kInput, "{}: no object has a text named {}",
+                 report().file, fmt::join(members_, " or "));
     return false;
   }
   fields = std::move(row.fields);
@@ -192,9 +191,8 @@ std::vector<std::string> read_candidate_texts(const std::string& path, EventSink
                  fields.end());
     if (!fields.empty()) texts.push_back(fmt::format("{}", fmt::join(fields, " ")));
   }
-  SIMILE_CHECK(
-      !texts.empty(), ErrorKind::kInput,
-      fmt::format("{}: no text was found; expected a column 'text', or one text a line", path));
+  SIMILE_CHECK(!texts.empty(), ErrorKind::kInput,
+               "{}: no text was found; expected a column 'text', or one text a line", path);
   if (!reader.report().warning().empty()) events.warning(reader.report().warning());
   return texts;
 }
@@ -238,9 +236,9 @@ bool TextStream::read_next(std::string& text) {
   if (chosen == nullptr) return false;
   TextItem item;
   SIMILE_CHECK(chosen->reader.next(item), ErrorKind::kInput,
-               fmt::format("'{}' holds fewer texts than when the run began; corpus files must not "
-                           "be changed meanwhile",
-                           chosen->reader.report().file));
+               "'{}' holds fewer texts than when the run began; corpus files must not "
+               "be changed meanwhile",
+               chosen->reader.report().file);
   ++chosen->read;
   text = std::move(item.text);
   return true;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/text_match.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
@@ -103,9 +101,9 @@ void append_shingles(std::string_view form, int64_t shingle, std::vector<uint64_
 NearTextFinder::NearTextFinder(const std::vector<std::string>& forms, double share, int64_t shingle)
     : share_(share), shingle_(shingle) {
   SIMILE_CHECK(share > 0 && share <= 1 && shingle >= 1, ErrorKind::kRecipe,
-               fmt::format("near texts: expected a share above 0 and up to 1 of shingles of at "
-                           "least 1 word, found {} of {}",
-                           share, shingle));
+               "near texts: expected a share above 0 and up to 1 of shingles of at "
+               "least 1 word, found {} of {}",
+               share, shingle);
   list_shingles(forms);
   list_entries();
 }

@@ -10,7 +10,7 @@
 #include <exception>
 #include <memory>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/text/utf8.h"
 
@@ -160,9 +160,8 @@ std::string WebAnswer::header(const std::string& name) const {
 
 void check_url(const std::string& url) {
   const size_t begin = starts_with(url, "http://") ? 7 : starts_with(url, "https://") ? 8 : 0;
-  SIMILE_CHECK(
-      begin > 0 && url.size() > begin, ErrorKind::kUsage,
-      fmt::format("'{}' is no address to download from; expected http:// or https://", url));
+  SIMILE_CHECK(begin > 0 && url.size() > begin, ErrorKind::kUsage,
+               "'{}' is no address to download from; expected http:// or https://", url);
 }
 
 WebAnswer send(const WebRequest& request, const WebTaker& taker) {

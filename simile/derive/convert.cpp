@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
@@ -115,9 +115,9 @@ bool would_replace(const ModelFolder& folder, const std::string& output) {
 
 void check_derived_output(const ModelFolder& folder, const std::string& output) {
   SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
-               fmt::format("the output '{}' is the model's own folder, or one that holds it, and "
-                           "would replace it; give another",
-                           output));
+               "the output '{}' is the model's own folder, or one that holds it, and "
+               "would replace it; give another",
+               output);
 }
 
 std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& events) {

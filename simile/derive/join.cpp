@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/derive/convert.h"
 #include "simile/kernel/sequence_encoders.h"
@@ -17,21 +17,21 @@ namespace {
 
 std::vector<ModelPart> open_models(const std::vector<ModelToJoin>& models,
                                    const std::string& output, EventSink& events) {
-  SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage,
-               fmt::format("{} model(s) to join; give at least two", models.size()));
+  SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage, "{} model(s) to join; give at least two",
+               models.size());
   for (const ModelToJoin& model : models) {
     SIMILE_CHECK(model.weight > 0 && model.weight < 1e6, ErrorKind::kUsage,
-                 fmt::format("the weight of '{}' is {}; expected a number above 0, such as 0.3",
-                             model.model, model.weight));
+                 "the weight of '{}' is {}; expected a number above 0, such as 0.3", model.model,
+                 model.weight);
   }
   std::vector<ModelPart> parts;
   for (const ModelToJoin& model : models) {
     parts.push_back({open_model_folder(model.model, events), model.weight});
     const ModelFolder& folder = parts.back().folder;
     SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
-                 fmt::format("the output '{}' is the folder of the model '{}', or one that holds "
-                             "it, and would replace it; give another",
-                             output, folder.path));
+                 "the output '{}' is the folder of the model '{}', or one that holds "
+                 "it, and would replace it; give another",
+                 output, folder.path);
     if (!folder.heads.empty()) {
       events.warning(fmt::format("the task heads of '{}' are left out: they read its own vectors",
                                  folder.path));
@@ -47,13 +47,12 @@ std::vector<ModelPart> open_models(const std::vector<ModelToJoin>& models,
 Tokenizer common_tokenizer(const std::vector<ModelPart>& parts) {
   Tokenizer tokenizer = Tokenizer::load(parts.front().folder.tokenizer_path);
   for (const ModelPart& part : parts) {
-    SIMILE_CHECK(
-        Tokenizer::load(part.folder.tokenizer_path).to_json() == tokenizer.to_json(),
-        ErrorKind::kInput,
-        fmt::format("'{}' and '{}' have different tokenizers, and a joined model reads a text "
-                    "once; train one of them with the tokenizer of the other (`tokenizer: FOLDER` "
-                    "in its recipe)",
-                    parts.front().folder.path, part.folder.path));
+    SIMILE_CHECK(Tokenizer::load(part.folder.tokenizer_path).to_json() == tokenizer.to_json(),
+                 ErrorKind::kInput,
+                 "'{}' and '{}' have different tokenizers, and a joined model reads a text "
+                 "once; train one of them with the tokenizer of the other (`tokenizer: FOLDER` "
+                 "in its recipe)",
+                 parts.front().folder.path, part.folder.path);
   }
   return tokenizer;
 }

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <memory>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/text_table.h"
 #include "simile/derive/convert.h"
@@ -120,16 +120,16 @@ std::vector<ModelFolder> open_all(const MeanOptions& options, EventSink& events)
   const std::vector<std::string>& models = options.models;
   const std::vector<double>& weights = options.weights;
   SIMILE_CHECK(weights.empty() || weights.size() == models.size(), ErrorKind::kUsage,
-               fmt::format("{} models and {} weights; give each model a weight, in the same order, "
-                           "or none for equal ones",
-                           models.size(), weights.size()));
+               "{} models and {} weights; give each model a weight, in the same order, "
+               "or none for equal ones",
+               models.size(), weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
     SIMILE_CHECK(std::isfinite(weights[i]) && weights[i] > 0, ErrorKind::kUsage,
-                 fmt::format("the weight of '{}' is {}; expected a number above 0, such as 0.5",
-                             models[i], weights[i]));
+                 "the weight of '{}' is {}; expected a number above 0, such as 0.5", models[i],
+                 weights[i]);
   }
-  SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage,
-               fmt::format("{} model to average; give at least two", models.size()));
+  SIMILE_CHECK(models.size() >= 2, ErrorKind::kUsage, "{} model to average; give at least two",
+               models.size());
   std::vector<ModelFolder> folders;
   for (const std::string& model : models) {
     folders.push_back(open_model_folder(model, events));
@@ -145,15 +145,15 @@ void check_like(const ModelFolder& first, const ModelFolder& other) {
   const size_t common = std::min(ours.size(), theirs.size());
   for (size_t i = 0; i < common; ++i) {
     if (ours[i].name == theirs[i].name && ours[i].value == theirs[i].value) continue;
-    throw Error(ErrorKind::kInput,
-                fmt::format("'{}' and '{}' cannot be averaged: {} is {} in the first and {} in the "
-                            "second; average runs of one recipe that began with the same model",
-                            first.path, other.path, ours[i].name, ours[i].value,
-                            ours[i].name == theirs[i].name ? theirs[i].value : "not there"));
+    detail::throw_error(ErrorKind::kInput,
+                        "'{}' and '{}' cannot be averaged: {} is {} in the first and {} in the "
+                        "second; average runs of one recipe that began with the same model",
+                        first.path, other.path, ours[i].name, ours[i].value,
+                        ours[i].name == theirs[i].name ? theirs[i].value : "not there");
   }
   SIMILE_CHECK(ours.size() == theirs.size(), ErrorKind::kInput,
-               fmt::format("'{}' and '{}' cannot be averaged: only one of them has {}", first.path,
-                           other.path, (ours.size() > common ? ours : theirs)[common].name));
+               "'{}' and '{}' cannot be averaged: only one of them has {}", first.path, other.path,
+               (ours.size() > common ? ours : theirs)[common].name);
 }
 
 // All that is trained of a model.
@@ -208,9 +208,9 @@ Tokenizer common_tokenizer(const std::vector<ModelFolder>& folders) {
   for (const ModelFolder& folder : folders) {
     check_like(folders.front(), folder);
     SIMILE_CHECK(Tokenizer::load(folder.tokenizer_path).to_json() == json, ErrorKind::kInput,
-                 fmt::format("'{}' and '{}' cannot be averaged: they have different tokenizers, so "
-                             "their word embeddings are of other words",
-                             folders.front().path, folder.path));
+                 "'{}' and '{}' cannot be averaged: they have different tokenizers, so "
+                 "their word embeddings are of other words",
+                 folders.front().path, folder.path);
   }
   return first;
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/derive/ppmi_start.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
 #include <string_view>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
@@ -82,11 +80,10 @@ PieceCorpus::PieceCorpus(std::vector<uint8_t> counted, int64_t max_tokens)
 void PieceCorpus::add(const std::vector<int32_t>& ids) {
   const bool keeps = sequences_++ % every_ == 0;
   for (const int32_t id : ids) {
-    SIMILE_CHECK(
-        id >= 0 && id < vocabulary(), ErrorKind::kInput,
-        fmt::format("token id {} is outside the vocabulary of {}; do the texts' tokenizer and the "
-                    "table belong together?",
-                    id, vocabulary()));
+    SIMILE_CHECK(id >= 0 && id < vocabulary(), ErrorKind::kInput,
+                 "token id {} is outside the vocabulary of {}; do the texts' tokenizer and the "
+                 "table belong together?",
+                 id, vocabulary());
     const auto i = static_cast<size_t>(id);
     if (last_sequence_[i] != sequences_) ++document_frequencies_[i];
     last_sequence_[i] = sequences_;
@@ -190,10 +187,10 @@ Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions
   const detail::PpmiMatrix ppmi = detail::count_ppmi(corpus, options, tell("count", "tokens"));
   const auto found = static_cast<int64_t>(ppmi.tokens.size());
   SIMILE_CHECK(found >= D, ErrorKind::kInput,
-               fmt::format("the corpus has {} different tokens in {} sequences, which cannot give "
-                           "vectors of {} numbers; give more text, fewer dimensions, or start from "
-                           "random vectors",
-                           found, corpus.sequences(), D));
+               "the corpus has {} different tokens in {} sequences, which cannot give "
+               "vectors of {} numbers; give more text, fewer dimensions, or start from "
+               "random vectors",
+               found, corpus.sequences(), D);
   const detail::TruncatedSvd svd =
       detail::truncated_svd(ppmi.matrix, {D, options.oversample, options.iterations, seed},
                             tell("factorise", "products"));

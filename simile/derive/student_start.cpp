@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/derive/convert.h"
 #include "simile/derive/ppmi_start.h"
 #include "simile/derive/whiten.h"
@@ -20,18 +20,17 @@ namespace {
 
 void check_layers(const std::string& model, const EncoderConfig& config, int64_t layers) {
   SIMILE_CHECK(!config.is_static(), ErrorKind::kUsage,
-               fmt::format("'{}' is static and has no layers to leave out", model));
+               "'{}' is static and has no layers to leave out", model);
   int64_t most = config.layers;
   for (const PartConfig& part : config.parts) most = std::max(most, part.encoder.layers);
-  SIMILE_CHECK(
-      layers >= 1 && layers < most, ErrorKind::kUsage,
-      fmt::format("{} of the {} layers of '{}' are asked for; a student has at least 1 and "
-                  "fewer than its teacher",
-                  layers, most, model));
+  SIMILE_CHECK(layers >= 1 && layers < most, ErrorKind::kUsage,
+               "{} of the {} layers of '{}' are asked for; a student has at least 1 and "
+               "fewer than its teacher",
+               layers, most, model);
   SIMILE_CHECK(config.variant.local_window == 0, ErrorKind::kUsage,
-               fmt::format("'{}' has local and global layers by turns, and with some of them left "
-                           "out the others would change places; give a model folder as student",
-                           model));
+               "'{}' has local and global layers by turns, and with some of them left "
+               "out the others would change places; give a model folder as student",
+               model);
 }
 
 EncoderConfig shortened_config(const EncoderConfig& config, int64_t layers) {
@@ -146,13 +145,12 @@ void save_reduced_table(const std::string& model, const std::string& output, int
                         EventSink& events) {
   const ModelFolder wide = open_original(model, output, events);
   const EncoderConfig& config = wide.settings.encoder;
-  SIMILE_CHECK(
-      config.variant.averaged && wide.settings.modules.empty(), ErrorKind::kUsage,
-      fmt::format("'{}' is not one static table, which alone can be made narrower", model));
+  SIMILE_CHECK(config.variant.averaged && wide.settings.modules.empty(), ErrorKind::kUsage,
+               "'{}' is not one static table, which alone can be made narrower", model);
   SIMILE_CHECK(dimensions >= 1 && dimensions < config.hidden, ErrorKind::kUsage,
-               fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give "
-                           "fewer",
-                           dimensions, model, config.hidden));
+               "{} dimensions are asked for, and the vectors of '{}' have {}; give "
+               "fewer",
+               dimensions, model, config.hidden);
   Matrix<float> table(config.vocabulary, config.hidden);
   table.values = read_whole_encoder(wide, silent_events());
   WhiteningOptions axes;

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/derive/convert.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/numerics.h"
@@ -66,12 +66,12 @@ Matrix<float> multiply(const Matrix<float>& x, const Matrix<float>& w) {
 void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options) {
   const int64_t least = 2 * D;
   SIMILE_CHECK(texts >= least, ErrorKind::kInput,
-               fmt::format("whitening vectors of {} numbers needs at least {} texts, and {} were "
-                           "given; give more of the kind that will be compared (ten times that "
-                           "many are better)",
-                           D, least, texts));
+               "whitening vectors of {} numbers needs at least {} texts, and {} were "
+               "given; give more of the kind that will be compared (ten times that "
+               "many are better)",
+               D, least, texts);
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= D, ErrorKind::kRecipe,
-               fmt::format("dimensions is {}; the vectors have {}", options.dimensions, D));
+               "dimensions is {}; the vectors have {}", options.dimensions, D);
 }
 
 // Puts the map behind the model's modules, or, of a static model without any, into its table.
@@ -181,11 +181,10 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
                              const WhiteningOptions& options, const EncodeOptions& encode,
                              const std::string& output, EventSink& events) {
   const ModelFolder folder = open_original(model, output, events);
-  SIMILE_CHECK(
-      !folder.settings.encoder.is_joined(), ErrorKind::kUsage,
-      fmt::format("'{}' is a joined model; whiten its parts, each by itself, and join them "
-                  "again",
-                  model));
+  SIMILE_CHECK(!folder.settings.encoder.is_joined(), ErrorKind::kUsage,
+               "'{}' is a joined model; whiten its parts, each by itself, and join them "
+               "again",
+               model);
   const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
   EncodeOptions raw = encode;
   raw.dimensions = 0;

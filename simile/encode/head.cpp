@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/pooling.h"
 
@@ -80,9 +80,8 @@ Head::Head(const HeadSettings& settings, int64_t H, const float* weights)
 Head::Head(const HeadSettings& settings, int64_t H, std::vector<float> weights)
     : Head(settings, H, weights.data()) {
   const int64_t expected = head_parameter_count(settings, H);
-  SIMILE_CHECK(
-      static_cast<int64_t>(weights.size()) == expected, ErrorKind::kInput,
-      fmt::format("head '{}': {} weights, expected {}", settings.name, weights.size(), expected));
+  SIMILE_CHECK(static_cast<int64_t>(weights.size()) == expected, ErrorKind::kInput,
+               "head '{}': {} weights, expected {}", settings.name, weights.size(), expected);
   owned_ = std::make_shared<const std::vector<float>>(std::move(weights));
   weights_ = owned_->data();
 }
@@ -111,14 +110,12 @@ Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int
 
 Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const {
   const bool pair = settings_.input == "pair";
-  SIMILE_CHECK(
-      u.cols == H_, ErrorKind::kInput,
-      fmt::format("head '{}' takes embeddings [m, {}], found {}", settings_.name, H_, describe(u)));
+  SIMILE_CHECK(u.cols == H_, ErrorKind::kInput, "head '{}' takes embeddings [m, {}], found {}",
+               settings_.name, H_, describe(u));
   SIMILE_CHECK(pair ? v.rows == u.rows && v.cols == H_ : v.rows == 0, ErrorKind::kInput,
-               fmt::format("head '{}' of input {} takes {}, found {} and {}", settings_.name,
-                           settings_.input,
-                           pair ? "two embeddings of one shape" : "one embedding of each text",
-                           describe(u), describe(v)));
+               "head '{}' of input {} takes {}, found {} and {}", settings_.name, settings_.input,
+               pair ? "two embeddings of one shape" : "one embedding of each text", describe(u),
+               describe(v));
   const std::vector<ParameterSlot> slots = head_layout(settings_, H_);
   std::vector<PackedMatrix> layers;
   for (size_t i = 0; i + 1 < widths_.size(); ++i) {
@@ -157,8 +154,8 @@ double sigmoid(double z) {
 
 Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits) {
   const int64_t k = head_widths(settings, 1).back();
-  SIMILE_CHECK(logits.cols == k, ErrorKind::kInput,
-               fmt::format("head '{}' has {} logits, found {}", settings.name, k, logits.cols));
+  SIMILE_CHECK(logits.cols == k, ErrorKind::kInput, "head '{}' has {} logits, found {}",
+               settings.name, k, logits.cols);
   Matrix<double> out(logits.rows, k);
   for (int64_t i = 0; i < out.rows; ++i) {
     const float* z = logits.row(i);

@@ -17,7 +17,6 @@ namespace simile {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 Matrix<float> read_matrix(const json& rows) {

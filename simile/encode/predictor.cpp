@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/encode/predictor.h"
 
-#include <fmt/format.h>
-
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 
@@ -11,8 +9,8 @@ Predictor::Predictor(const SentenceEncoder& encoder, const Head& head)
     : encoder_(encoder), head_(head) {
   const int64_t hidden = encoder.settings().embedding_size();
   SIMILE_CHECK(head.embedding_size() == hidden, ErrorKind::kInput,
-               fmt::format("head '{}' takes embeddings of size {}, the encoder's have {}",
-                           head.settings().name, head.embedding_size(), hidden));
+               "head '{}' takes embeddings of size {}, the encoder's have {}", head.settings().name,
+               head.embedding_size(), hidden);
 }
 
 Matrix<float> Predictor::predict(const std::vector<std::string>& texts,
@@ -22,8 +20,8 @@ Matrix<float> Predictor::predict(const std::vector<std::string>& texts,
   const HeadSettings& settings = head_.settings();
   const size_t expected = head_takes_pairs(settings) ? texts.size() : 0;
   SIMILE_CHECK(pairs.size() == expected, ErrorKind::kInput,
-               fmt::format("head '{}' of input {}: expected {} second texts for {} texts, found {}",
-                           settings.name, settings.input, expected, texts.size(), pairs.size()));
+               "head '{}' of input {}: expected {} second texts for {} texts, found {}",
+               settings.name, settings.input, expected, texts.size(), pairs.size());
   EncodeOptions whole = options;
   whole.normalize = false;
   whole.dimensions = head_.embedding_size();

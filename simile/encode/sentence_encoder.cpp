@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/encode/sentence_encoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <future>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/memory.h"
 #include "simile/kernel/pooling.h"
@@ -72,21 +70,20 @@ SentenceEncoder::SentenceEncoder(std::shared_ptr<const Encoder> encoder,
       modules_(std::make_shared<const ModuleChain>(settings.modules)),
       tokenizer_(tokenizer) {
   SIMILE_CHECK(encoder_->hidden_size() == settings.encoder.hidden, ErrorKind::kInput,
-               fmt::format("the encoder's hidden size is {}; its settings say {}",
-                           encoder_->hidden_size(), settings.encoder.hidden));
+               "the encoder's hidden size is {}; its settings say {}", encoder_->hidden_size(),
+               settings.encoder.hidden);
   tokenizer_.fit(encoder_->vocabulary());
   if (settings.encoder.is_static()) tokenizer_.set_special_tokens(false);
   SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= encoder_->longest_sequence(),
-               ErrorKind::kInput,
-               fmt::format("the length limit is {}; the encoder has {} positions",
-                           settings.max_length, encoder_->longest_sequence()));
+               ErrorKind::kInput, "the length limit is {}; the encoder has {} positions",
+               settings.max_length, encoder_->longest_sequence());
   tokenizer_.set_max_length(settings.max_length);
 }
 
 int64_t SentenceEncoder::dimension(const EncodeOptions& options) const {
   const int64_t size = settings_.embedding_size();
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= size, ErrorKind::kRecipe,
-               fmt::format("dimensions is {}; the model has {}", options.dimensions, size));
+               "dimensions is {}; the model has {}", options.dimensions, size);
   if (options.dimensions > 0) return options.dimensions;
   return settings_.dimensions > 0 ? settings_.dimensions : size;
 }
@@ -112,8 +109,8 @@ std::string SentenceEncoder::prompt(const EncodeOptions& options) const {
   if (name.empty()) return "";
   std::string names;
   for (const auto& [known, text] : prompts) names += (names.empty() ? "" : ", ") + known;
-  throw Error(ErrorKind::kRecipe, fmt::format("the model has no prompt \"{}\"; it has: {}", name,
-                                              names.empty() ? "none" : names));
+  detail::throw_error(ErrorKind::kRecipe, "the model has no prompt \"{}\"; it has: {}", name,
+                      names.empty() ? "none" : names);
 }
 
 // As sentence-transformers counts them: the prompt's own tokens, the special one before them
@@ -224,10 +221,10 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
                                             const EncodeOptions& options, EventSink& events,
                                             EncodeCounts* counts) const {
   SIMILE_CHECK(!settings_.pooling.modes.empty(), ErrorKind::kRecipe,
-               fmt::format("a {} encoder cannot read two texts as one sequence; use a transformer",
-                           settings_.encoder.is_joined() ? "joined" : "static"));
+               "a {} encoder cannot read two texts as one sequence; use a transformer",
+               settings_.encoder.is_joined() ? "joined" : "static");
   SIMILE_CHECK(left.size() == right.size(), ErrorKind::kInput,
-               fmt::format("pairs: {} left texts, but {} right ones", left.size(), right.size()));
+               "pairs: {} left texts, but {} right ones", left.size(), right.size());
   const auto tokenise = [&](size_t begin, size_t end, EncodeCounts& counted) {
     Sequences sequences;
     for (Encoding& pair : tokenizer_.encode_pair_batch(prepared(settings_, left, begin, end),
@@ -248,13 +245,11 @@ Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>
   for (const std::vector<int32_t>& ids : sequences) {
     const size_t least = settings_.encoder.is_static() ? 0 : 1;
     SIMILE_CHECK(ids.size() >= least && static_cast<int64_t>(ids.size()) <= settings_.max_length,
-                 ErrorKind::kInput,
-                 fmt::format("a sequence has {} tokens; expected {} to {}", ids.size(), least,
-                             settings_.max_length));
+                 ErrorKind::kInput, "a sequence has {} tokens; expected {} to {}", ids.size(),
+                 least, settings_.max_length);
     for (const int32_t id : ids) {
-      SIMILE_CHECK(
-          id >= 0 && id < encoder_->vocabulary(), ErrorKind::kInput,
-          fmt::format("token id {} is outside the vocabulary of {}", id, encoder_->vocabulary()));
+      SIMILE_CHECK(id >= 0 && id < encoder_->vocabulary(), ErrorKind::kInput,
+                   "token id {} is outside the vocabulary of {}", id, encoder_->vocabulary());
     }
   }
   const auto total = static_cast<int64_t>(sequences.size());

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/embedding_store.h"
 
@@ -36,10 +36,9 @@ Shard parse_shard(const std::string& text) {
   bool good = take_count(rest, shard.index) && !rest.empty() && rest.front() == '/';
   if (good) rest.remove_prefix(1);
   good = good && take_count(rest, shard.count) && rest.empty();
-  SIMILE_CHECK(
-      good && shard.index >= 0 && shard.index < shard.count && shard.count <= kMostShards,
-      ErrorKind::kUsage,
-      fmt::format("shard '{}': expected I/N, such as 0/4, 1/4, 2/4 and 3/4 for four shards", text));
+  SIMILE_CHECK(good && shard.index >= 0 && shard.index < shard.count && shard.count <= kMostShards,
+               ErrorKind::kUsage,
+               "shard '{}': expected I/N, such as 0/4, 1/4, 2/4 and 3/4 for four shards", text);
   return shard;
 }
 
@@ -77,14 +76,13 @@ void write_shard_rows(const std::string& vectors_path, const ShardRows& rows) {
 }
 
 ShardRows read_shard_rows(const std::string& vectors_path) {
-  SIMILE_CHECK(
-      ends_with(vectors_path, kVectorsEnding), ErrorKind::kUsage,
-      fmt::format("'{}': expected the .npy that `simile encode --shard` wrote", vectors_path));
+  SIMILE_CHECK(ends_with(vectors_path, kVectorsEnding), ErrorKind::kUsage,
+               "'{}': expected the .npy that `simile encode --shard` wrote", vectors_path);
   const std::string path = rows_path(vectors_path);
   SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
-               fmt::format("{0}: '{1}', which says which rows these vectors are, is not beside it; "
-                           "`simile encode --shard` writes both",
-                           vectors_path, path));
+               "{0}: '{1}', which says which rows these vectors are, is not beside it; "
+               "`simile encode --shard` writes both",
+               vectors_path, path);
   const detail::Json json = detail::read_json(path);
   detail::check_seal(json, path, "encode the shard again");
   const detail::JsonObject object(json, path);
@@ -115,9 +113,9 @@ struct ShardFile {
                      matrix.rows == static_cast<int64_t>(rows.rows.size()) &&
                      hash_bytes(numbers) == rows.vectors,
                  ErrorKind::kInput,
-                 fmt::format("{}: its vectors are not those that '{}' was written with; encode "
-                             "shard {} again",
-                             path, rows_path(path), rows.shard.name()));
+                 "{}: its vectors are not those that '{}' was written with; encode "
+                 "shard {} again",
+                 path, rows_path(path), rows.shard.name());
   }
 
   std::string_view next() {
@@ -136,9 +134,9 @@ void check_alike(const ShardFile& first, const ShardFile& other) {
   const auto differs = [&](const std::string& what, const std::string& one,
                            const std::string& two) {
     SIMILE_CHECK(one == two, ErrorKind::kInput,
-                 fmt::format("{} and {} do not belong together: the {} is '{}' in the one and '{}' "
-                             "in the other; encode all shards in the same way",
-                             first.path, other.path, what, one, two));
+                 "{} and {} do not belong together: the {} is '{}' in the one and '{}' "
+                 "in the other; encode all shards in the same way",
+                 first.path, other.path, what, one, two);
   };
   differs("number of shards", std::to_string(first.rows.shard.count),
           std::to_string(other.rows.shard.count));
@@ -167,13 +165,12 @@ ShardFiles open_shards(const std::vector<std::string>& paths) {
   for (size_t i = 0; i < files.size(); ++i) {
     check_alike(*files[0], *files[i]);
     SIMILE_CHECK(i == 0 || files[i - 1]->rows.shard.index != files[i]->rows.shard.index,
-                 ErrorKind::kInput,
-                 fmt::format("{} and {} are both shard {}", files[i - 1]->path, files[i]->path,
-                             files[i]->rows.shard.name()));
+                 ErrorKind::kInput, "{} and {} are both shard {}", files[i - 1]->path,
+                 files[i]->path, files[i]->rows.shard.name());
   }
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     SIMILE_CHECK(i < files.size() && files[i]->rows.shard.index == static_cast<int64_t>(i),
-                 ErrorKind::kInput, fmt::format("shard {}/{} is missing", i, count));
+                 ErrorKind::kInput, "shard {}/{} is missing", i, count);
   }
   return files;
 }
@@ -188,15 +185,14 @@ std::vector<int32_t> find_owners(const ShardFiles& files) {
     for (const int64_t row : files[i]->rows.rows) {
       const bool good =
           row > before && row < files[0]->rows.texts && owners[static_cast<size_t>(row)] < 0;
-      SIMILE_CHECK(good, ErrorKind::kInput,
-                   fmt::format("{}: row {} is out of its order, or in two shards",
-                               rows_path(files[i]->path), row));
+      SIMILE_CHECK(good, ErrorKind::kInput, "{}: row {} is out of its order, or in two shards",
+                   rows_path(files[i]->path), row);
       owners[static_cast<size_t>(row)] = static_cast<int32_t>(i);
       before = row;
     }
   }
-  SIMILE_CHECK(rows == owners.size(), ErrorKind::kInput,
-               fmt::format("the shards hold {} rows of {}", rows, owners.size()));
+  SIMILE_CHECK(rows == owners.size(), ErrorKind::kInput, "the shards hold {} rows of {}", rows,
+               owners.size());
   return owners;
 }
 
@@ -205,11 +201,11 @@ std::vector<int32_t> find_owners(const ShardFiles& files) {
 MergedShards merge_shards(const std::vector<std::string>& paths, const std::string& output,
                           EventSink& events) {
   SIMILE_CHECK(ends_with(output, ".npy"), ErrorKind::kUsage,
-               fmt::format("output '{}': expected a name ending in .npy", output));
+               "output '{}': expected a name ending in .npy", output);
   std::error_code none;
   for (const std::string& path : paths) {
     SIMILE_CHECK(!std::filesystem::equivalent(path, output, none), ErrorKind::kUsage,
-                 fmt::format("output '{}' is one of the shards", output));
+                 "output '{}' is one of the shards", output);
   }
   const ShardFiles files = open_shards(paths);
   const std::vector<int32_t> owners = find_owners(files);

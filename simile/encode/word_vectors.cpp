@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/encode/word_vectors.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/encoder_reader.h"
@@ -20,13 +18,13 @@ std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_me
     const std::string& folder, EventSink& events) {
   const ModelFolder model = open_model_folder(folder, events);
   SIMILE_CHECK(!model.settings.encoder.is_joined(), ErrorKind::kUsage,
-               fmt::format("'{}' is a joined model, which has several word embeddings; name one of "
-                           "the folders of its parts",
-                           folder));
+               "'{}' is a joined model, which has several word embeddings; name one of "
+               "the folders of its parts",
+               folder);
   SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kUsage,
-               fmt::format("'{}' is a static model: its vectors are averages of word vectors "
-                           "already; name it without \"words:\"",
-                           folder));
+               "'{}' is a static model: its vectors are averages of word vectors "
+               "already; name it without \"words:\"",
+               folder);
   for (const std::string& file : weight_files(model.weights_path)) verify_checksum(file);
   const bool lower_case = model.settings.lower_case;
   const auto loaded =

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/embedding_scorer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/encode/predictor.h"
 #include "simile/kernel/pooling.h"
 
@@ -39,17 +37,16 @@ Matrix<float> embed_checked(const EmbeddingScorer::Embed& embed,
   Matrix<float> embeddings = embed(texts);
   const int64_t count = static_cast<int64_t>(texts.size());
   SIMILE_CHECK(embeddings.rows == count && embeddings.cols > 0, ErrorKind::kFailed,
-               fmt::format("expected one embedding for each of {} texts, found a matrix of {} x {}",
-                           count, embeddings.rows, embeddings.cols));
+               "expected one embedding for each of {} texts, found a matrix of {} x {}", count,
+               embeddings.rows, embeddings.cols);
   for (int64_t i = 0; i < count; ++i) {
     const float* row = embeddings.row(i);
     const bool finite =
         std::all_of(row, row + embeddings.cols, [](float value) { return std::isfinite(value); });
-    SIMILE_CHECK(
-        finite, ErrorKind::kFailed,
-        fmt::format("the embedding of '{:.60}' is not finite: the model or its training is "
-                    "broken",
-                    texts[static_cast<size_t>(i)]));
+    SIMILE_CHECK(finite, ErrorKind::kFailed,
+                 "the embedding of '{:.60}' is not finite: the model or its training is "
+                 "broken",
+                 texts[static_cast<size_t>(i)]);
   }
   return embeddings;
 }
@@ -73,8 +70,8 @@ TwoSides embed_sides(const EmbeddingScorer::Embed& embed_left,
   sides.left_matrix = embed_checked(sides.shared ? embed_right : embed_left, left_texts.texts());
   if (!sides.shared) sides.right_matrix = embed_checked(embed_right, right_texts.texts());
   SIMILE_CHECK(sides.left_matrix.cols == sides.right().cols, ErrorKind::kFailed,
-               fmt::format("expected embeddings of one length, found {} and {}",
-                           sides.left_matrix.cols, sides.right().cols));
+               "expected embeddings of one length, found {} and {}", sides.left_matrix.cols,
+               sides.right().cols);
   return sides;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/model/model_folder.h"
@@ -18,13 +18,13 @@ std::string hybrid_model(const std::string& name) {
   if (!starts_with(name, kHybridPrefix) && !is_bare) return "";
   const std::string model = is_bare ? "" : name.substr(kHybridPrefix.size());
   SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,
-               fmt::format("'{}' names no model: write hybrid:MODEL with what is to be taken "
-                           "together with BM25, such as hybrid:simile-mini",
-                           name));
+               "'{}' names no model: write hybrid:MODEL with what is to be taken "
+               "together with BM25, such as hybrid:simile-mini",
+               name);
   SIMILE_CHECK(model != "bm25" && !starts_with(model, kHybridPrefix), ErrorKind::kUsage,
-               fmt::format("'{}': a hybrid is BM25 and the vectors of a model; name a model with "
-                           "vectors, such as hybrid:simile-mini",
-                           name));
+               "'{}': a hybrid is BM25 and the vectors of a model; name a model with "
+               "vectors, such as hybrid:simile-mini",
+               name);
   return model;
 }
 
@@ -61,7 +61,7 @@ HybridScorer::HybridScorer(std::string name, std::shared_ptr<Scorer> words,
       rule_(parse_fusion_rule(options.rule)),
       weight_(options.weight) {
   SIMILE_CHECK(weight_ >= 0 && weight_ <= 1, ErrorKind::kRecipe,
-               fmt::format("hybrid_weight: expected a number from 0 to 1, found {}", weight_));
+               "hybrid_weight: expected a number from 0 to 1, found {}", weight_);
 }
 
 std::vector<double> HybridScorer::score_pairs(const std::vector<std::string>& left,
@@ -92,10 +92,10 @@ std::vector<std::string> HybridScorer::notes() const { return {describe(weight_)
 
 HeadOutput HybridScorer::run_head(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) {
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} has no heads: it adds the similarity of vectors to {}; name {} alone "
-                          "to have a head of its score",
-                          name_, words_->name(), vectors_->name()));
+  detail::throw_error(ErrorKind::kUsage,
+                      "{} has no heads: it adds the similarity of vectors to {}; name {} alone "
+                      "to have a head of its score",
+                      name_, words_->name(), vectors_->name());
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/numerics.h"
@@ -36,15 +36,13 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
                                   const std::string& head) {
   if (!head.empty()) return head_scores(scorer.run_head(head, data.left, data.right), data.size());
   std::vector<double> scores = scorer.score_pairs(data.left, data.right);
-  SIMILE_CHECK(
-      static_cast<int64_t>(scores.size()) == data.size(), ErrorKind::kFailed,
-      fmt::format("{} gave {} scores for {} pairs", scorer.name(), scores.size(), data.size()));
+  SIMILE_CHECK(static_cast<int64_t>(scores.size()) == data.size(), ErrorKind::kFailed,
+               "{} gave {} scores for {} pairs", scorer.name(), scores.size(), data.size());
   for (size_t i = 0; i < scores.size(); ++i) {
-    SIMILE_CHECK(
-        std::isfinite(scores[i]), ErrorKind::kFailed,
-        fmt::format("{} gave the score {} for the pair '{:.60}', '{:.60}': the model or its "
-                    "training is broken",
-                    scorer.name(), scores[i], data.left[i], data.right[i]));
+    SIMILE_CHECK(std::isfinite(scores[i]), ErrorKind::kFailed,
+                 "{} gave the score {} for the pair '{:.60}', '{:.60}': the model or its "
+                 "training is broken",
+                 scorer.name(), scores[i], data.left[i], data.right[i]);
   }
   return scores;
 }
@@ -140,13 +138,13 @@ class StsTask : public PairDataTask {
   StsTask(std::string name, PairDataset pairs, std::string head, const std::vector<StsPart>& parts)
       : PairDataTask("sts", std::move(name), std::move(pairs), std::move(head)) {
     SIMILE_CHECK(data().size() >= 2, ErrorKind::kInput,
-                 fmt::format("{}: task sts needs at least two scored pairs, found {}",
-                             data().report.file, data().size()));
+                 "{}: task sts needs at least two scored pairs, found {}", data().report.file,
+                 data().size());
     const auto [low, high] = std::minmax_element(data().score.begin(), data().score.end());
     SIMILE_CHECK(*low < *high, ErrorKind::kInput,
-                 fmt::format("{}: task sts correlates with graded gold scores, but all {} are {}; "
-                             "is the score column the right one?",
-                             data().report.file, data().size(), *low));
+                 "{}: task sts correlates with graded gold scores, but all {} are {}; "
+                 "is the score column the right one?",
+                 data().report.file, data().size(), *low);
     choose_parts(parts);
   }
 
@@ -210,16 +208,16 @@ std::vector<int> read_labels(const PairDataset& data) {
   std::vector<int> labels;
   for (size_t i = 0; i < data.score.size(); ++i) {
     SIMILE_CHECK(data.score[i] == 0 || data.score[i] == 1, ErrorKind::kInput,
-                 fmt::format("{}: task pairs needs gold scores 0 and 1, found {} in row {}; name "
-                             "classes with score_names, or use task sts for graded scores",
-                             data.report.file, data.score[i], i + 1));
+                 "{}: task pairs needs gold scores 0 and 1, found {} in row {}; name "
+                 "classes with score_names, or use task sts for graded scores",
+                 data.report.file, data.score[i], i + 1);
     labels.push_back(data.score[i] == 1 ? 1 : 0);
   }
   const int64_t positives = std::count(labels.begin(), labels.end(), 1);
   SIMILE_CHECK(positives > 0 && positives < data.size(), ErrorKind::kInput,
-               fmt::format("{}: task pairs needs positive and negative pairs, found {} positive of "
-                           "{}; is the score column the right one?",
-                           data.report.file, positives, data.size()));
+               "{}: task pairs needs positive and negative pairs, found {} positive of "
+               "{}; is the score column the right one?",
+               data.report.file, positives, data.size());
   return labels;
 }
 
@@ -342,13 +340,13 @@ class GeometryTask : public PairDataTask {
       right_.push_back(data().right[i]);
     }
     SIMILE_CHECK(!left_.empty(), ErrorKind::kInput,
-                 fmt::format("{}: none of the {} pairs has a score above positive_above {:g}, and "
-                             "alignment is of pairs that belong together; set it, or score_scale",
-                             data().report.file, data().size(), positive_above));
+                 "{}: none of the {} pairs has a score above positive_above {:g}, and "
+                 "alignment is of pairs that belong together; set it, or score_scale",
+                 data().report.file, data().size(), positive_above);
     const std::vector<std::string> all = distinct_texts(data());
     SIMILE_CHECK(all.size() >= 2, ErrorKind::kInput,
-                 fmt::format("{}: task geometry needs at least two different texts, found {}",
-                             data().report.file, all.size()));
+                 "{}: task geometry needs at least two different texts, found {}",
+                 data().report.file, all.size());
     distinct_count_ = all.size();
     const size_t count = std::min<size_t>(all.size(), 5000);
     for (size_t i = 0; i < count; ++i) distinct_.push_back(all[i * all.size() / count]);

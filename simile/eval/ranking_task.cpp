@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/ranking_run.h"
 
@@ -59,13 +59,13 @@ JudgedRanking judge(const std::string& query, const Ranking& ranking,
 }
 
 void check_scores(const std::string& scorer, const std::vector<Ranking>& rankings, size_t queries) {
-  SIMILE_CHECK(rankings.size() == queries, ErrorKind::kFailed,
-               fmt::format("{} gave {} rankings for {} queries", scorer, rankings.size(), queries));
+  SIMILE_CHECK(rankings.size() == queries, ErrorKind::kFailed, "{} gave {} rankings for {} queries",
+               scorer, rankings.size(), queries);
   for (const Ranking& ranking : rankings) {
     for (const RankedDocument& document : ranking) {
       SIMILE_CHECK(std::isfinite(document.score), ErrorKind::kFailed,
-                   fmt::format("{} gave the score {}: the model or its training is broken", scorer,
-                               document.score));
+                   "{} gave the score {}: the model or its training is broken", scorer,
+                   document.score);
     }
   }
 }
@@ -77,9 +77,9 @@ class RankingTask : public Task {
       : name_(std::move(name)), data_(std::move(data)), options_(options), dev_(std::move(dev)) {
     for (const RankingMetric& metric : options_.metrics) {
       SIMILE_CHECK(options_.depth == 0 || metric.cut <= options_.depth, ErrorKind::kRecipe,
-                   fmt::format("the metric {} needs rankings deeper than depth = {}; set depth to "
-                               "at least {}",
-                               metric.name(), options_.depth, metric.cut));
+                   "the metric {} needs rankings deeper than depth = {}; set depth to "
+                   "at least {}",
+                   metric.name(), options_.depth, metric.cut);
     }
     order_documents(data_, options_.ties);
     queries_ = choose_queries(data_);
@@ -196,11 +196,10 @@ class RankingTask : public Task {
         if (judged.document >= 0) queries.candidates.back().push_back(judged.document);
       }
     }
-    SIMILE_CHECK(
-        !queries.rows.empty(), ErrorKind::kInput,
-        fmt::format("{}: task ranking needs queries with a relevant document (relevance of "
-                    "at least 1), found none",
-                    data.reports.empty() ? name_ : data.reports.back().file));
+    SIMILE_CHECK(!queries.rows.empty(), ErrorKind::kInput,
+                 "{}: task ranking needs queries with a relevant document (relevance of "
+                 "at least 1), found none",
+                 data.reports.empty() ? name_ : data.reports.back().file);
     return queries;
   }
 
@@ -211,12 +210,11 @@ class RankingTask : public Task {
     for (const int64_t q : queries_.rows) tested.insert(data_.query_ids[static_cast<size_t>(q)]);
     for (const int64_t q : dev_queries_.rows) {
       const std::string& id = dev_->query_ids[static_cast<size_t>(q)];
-      SIMILE_CHECK(
-          tested.count(id) == 0, ErrorKind::kRecipe,
-          fmt::format("the query '{}' stands in dev and is tested too: the weight would be "
-                      "chosen on what it is tested on; give judgements of other queries as "
-                      "dev, or none",
-                      id));
+      SIMILE_CHECK(tested.count(id) == 0, ErrorKind::kRecipe,
+                   "the query '{}' stands in dev and is tested too: the weight would be "
+                   "chosen on what it is tested on; give judgements of other queries as "
+                   "dev, or none",
+                   id);
     }
   }
 

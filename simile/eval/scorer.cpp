@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/scorer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/encode/head.h"
 
@@ -74,25 +72,25 @@ std::vector<Ranking> Scorer::rank(const std::vector<std::string>& queries,
 
 std::unique_ptr<CorpusScores> Scorer::score_corpus(const std::vector<std::string>&,
                                                    const std::vector<std::string>&) {
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} ranks documents without scores of them all, so it cannot be a part "
-                          "of a hybrid",
-                          name()));
+  detail::throw_error(ErrorKind::kUsage,
+                      "{} ranks documents without scores of them all, so it cannot be a part "
+                      "of a hybrid",
+                      name());
 }
 
 Matrix<float> Scorer::embed(const std::vector<std::string>&) {
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} compares texts without vectors, and task geometry is about vectors; "
-                          "give a model",
-                          name()));
+  detail::throw_error(ErrorKind::kUsage,
+                      "{} compares texts without vectors, and task geometry is about vectors; "
+                      "give a model",
+                      name());
 }
 
 HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::string>&,
                             const std::vector<std::string>&) {
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} has no heads{}; a head is trained with the model, by a recipe whose "
-                          "objective has one",
-                          name(), head.empty() ? "" : ", so none called '" + head + "'"));
+  detail::throw_error(ErrorKind::kUsage,
+                      "{} has no heads{}; a head is trained with the model, by a recipe whose "
+                      "objective has one",
+                      name(), head.empty() ? "" : ", so none called '" + head + "'");
 }
 
 namespace {
@@ -100,15 +98,15 @@ namespace {
 void check_logits(const HeadOutput& output, int64_t examples, int64_t columns) {
   const Matrix<float>& logits = output.logits;
   SIMILE_CHECK(logits.rows == examples && logits.cols == columns, ErrorKind::kFailed,
-               fmt::format("expected logits of {} x {} of a head that gives {}, found {} x {}",
-                           examples, columns, output.kind, logits.rows, logits.cols));
+               "expected logits of {} x {} of a head that gives {}, found {} x {}", examples,
+               columns, output.kind, logits.rows, logits.cols);
   for (int64_t i = 0; i < logits.rows; ++i) {
     const bool finite = std::all_of(logits.row(i), logits.row(i) + columns,
                                     [](float value) { return std::isfinite(value); });
     SIMILE_CHECK(finite, ErrorKind::kFailed,
-                 fmt::format("the logits of example {} (numbered from 0) are not finite: the model "
-                             "or its training is broken",
-                             i));
+                 "the logits of example {} (numbered from 0) are not finite: the model "
+                 "or its training is broken",
+                 i);
   }
 }
 
@@ -120,9 +118,9 @@ std::vector<std::string> head_classes(const HeadOutput& output) {
   SIMILE_CHECK(
       (output.kind == "classes" && count > 0) || (output.kind == "probability" && count == 2),
       ErrorKind::kRecipe,
-      fmt::format("expected a head that tells classes apart, found one that gives {} and names {} "
-                  "classes",
-                  output.kind, count));
+      "expected a head that tells classes apart, found one that gives {} and names {} "
+      "classes",
+      output.kind, count);
   return output.class_names;
 }
 
@@ -150,9 +148,9 @@ std::vector<double> head_scores(const HeadOutput& output, int64_t examples) {
   }
   const std::vector<std::string> classes = head_classes(output);
   SIMILE_CHECK(classes.size() == 2, ErrorKind::kRecipe,
-               fmt::format("expected a head that gives a pair one number or two classes, found one "
-                           "with {} classes; evaluate it with the task classification",
-                           classes.size()));
+               "expected a head that gives a pair one number or two classes, found one "
+               "with {} classes; evaluate it with the task classification",
+               classes.size());
   const Matrix<double> probabilities = class_probabilities(output, examples);
   std::vector<double> scores;
   for (int64_t i = 0; i < examples; ++i) scores.push_back(probabilities.at(i, 1));

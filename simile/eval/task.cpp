@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/column_kinds.h"
@@ -53,9 +53,8 @@ std::string hint_of_foreign_task(const std::string& message) {
 }
 
 void check_task_options(const EvaluationOptions& options) {
-  SIMILE_CHECK(
-      std::count(kTasks.begin(), kTasks.end(), options.task) == 1, ErrorKind::kRecipe,
-      fmt::format("task: expected one of {}, found '{}'", fmt::join(kTasks, ", "), options.task));
+  SIMILE_CHECK(std::count(kTasks.begin(), kTasks.end(), options.task) == 1, ErrorKind::kRecipe,
+               "task: expected one of {}, found '{}'", fmt::join(kTasks, ", "), options.task);
   const std::string foreign = find_foreign_options("task", "task", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
   const bool has_gain =
@@ -103,18 +102,17 @@ std::vector<StsPart> find_parts(const EvaluationOptions& options) {
 void check_sides(const EvaluationOptions& options) {
   const PairDataOptions& columns = options.columns;
   SIMILE_CHECK(columns.left != columns.right, ErrorKind::kRecipe,
-               fmt::format("{}: left and right are both the column '{}', so that every text would "
-                           "be compared with itself; name another column for one of them",
-                           options.data, columns.left));
+               "{}: left and right are both the column '{}', so that every text would "
+               "be compared with itself; name another column for one of them",
+               options.data, columns.left);
 }
 
 void check_pair_options(const EvaluationOptions& options) {
   const char* rows = options.task == "classification" ? "texts with a class" : "scored pairs";
-  SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe,
-               fmt::format("task {} needs 'data', a file of {}", options.task, rows));
+  SIMILE_CHECK(!options.data.empty(), ErrorKind::kRecipe, "task {} needs 'data', a file of {}",
+               options.task, rows);
   SIMILE_CHECK(!options.columns.right.empty(), ErrorKind::kRecipe,
-               fmt::format("task {} compares pairs: give 'right', the column of the second text",
-                           options.task));
+               "task {} compares pairs: give 'right', the column of the second text", options.task);
   check_sides(options);
   if (options.dev.empty()) return;
   // dev is read whole: of the same file it would hold the rows to test on.
@@ -123,9 +121,9 @@ void check_pair_options(const EvaluationOptions& options) {
     SIMILE_CHECK(
         !options.ranking.folds.is_set() || std::count(tested.begin(), tested.end(), file) == 0,
         ErrorKind::kRecipe,
-        fmt::format("dev and data both read '{}', and folds cut only data: the threshold would be "
-                    "chosen on the rows tested; give another file as dev, or none",
-                    file));
+        "dev and data both read '{}', and folds cut only data: the threshold would be "
+        "chosen on the rows tested; give another file as dev, or none",
+        file);
   }
 }
 
@@ -197,9 +195,8 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   task.metrics = parse_ranking_metrics(options.metrics);
   task.gain = parse_gain(options.gain);
   task.ties = parse_tie_break(options.ties);
-  SIMILE_CHECK(
-      options.candidates == "corpus" || options.candidates == "judged", ErrorKind::kRecipe,
-      fmt::format("candidates: expected corpus or judged, found '{}'", options.candidates));
+  SIMILE_CHECK(options.candidates == "corpus" || options.candidates == "judged", ErrorKind::kRecipe,
+               "candidates: expected corpus or judged, found '{}'", options.candidates);
   task.judged_candidates = options.candidates == "judged";
   task.depth = options.depth;
   auto loaded =
@@ -286,9 +283,9 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   PairDataset data = read_pairs(data_options(options));
   SIMILE_CHECK(options.task == "classification" || options.columns.score.empty() || data.has_scores,
                ErrorKind::kInput,
-               fmt::format("{}: no column '{}', expected for 'score': task {} compares scores{}",
-                           data.report.file, options.columns.score, options.task,
-                           suggest_score_column(expand_paths({options.data}).front())));
+               "{}: no column '{}', expected for 'score': task {} compares scores{}",
+               data.report.file, options.columns.score, options.task,
+               suggest_score_column(expand_paths({options.data}).front()));
   if (options.task == "classification") {
     return make_classification_task(options.name, std::move(data), options.head);
   }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/eval/predictions.h"
 #include "simile/text/words.h"
 
@@ -98,7 +98,7 @@ MinedForm parse_mined_form(const std::string& name) {
   if (name == "triplet") return MinedForm::kTriplet;
   if (name == "n-tuple") return MinedForm::kNTuple;
   SIMILE_CHECK(name == "labelled-pair", ErrorKind::kUsage,
-               fmt::format("format: expected triplet, n-tuple or labelled-pair, found '{}'", name));
+               "format: expected triplet, n-tuple or labelled-pair, found '{}'", name);
   return MinedForm::kLabelledPair;
 }
 

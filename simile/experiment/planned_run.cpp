@@ -10,8 +10,8 @@
 #include <numeric>
 #include <thread>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/repeated_training.h"
@@ -203,8 +203,7 @@ void abandon_run(const PlannedRun& run) { remove_parts(run, false); }
 
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events) {
-  SIMILE_CHECK(lock.is_held(), ErrorKind::kUsage,
-               fmt::format("'{}' is trained by another process", run.folder));
+  SIMILE_CHECK(lock.is_held(), ErrorKind::kUsage, "'{}' is trained by another process", run.folder);
   RunOutcome outcome = read_outcome(run);
   RunNote note = read_note(run);
   if (outcome.state == RunOutcome::State::kFinished &&

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
@@ -202,7 +202,7 @@ class RecipeWriter : public OptionVisitor {
 }  // namespace
 
 void fail_at(const ConfigNode& place, const std::string& message) {
-  throw Error(ErrorKind::kRecipe, fmt::format("{}: {}", place.where(), message));
+  detail::throw_error(ErrorKind::kRecipe, "{}: {}", place.where(), message);
 }
 
 void check_map(const ConfigNode& node, const std::string& name) {
@@ -236,8 +236,8 @@ RecipeInputs find_inputs(const TrainOptions& options, ContentHashes& hashes) {
   TrainOptions visited = options;
   InputFinder finder(hashes);
   visited.visit(finder);
-  SIMILE_CHECK(finder.missing().empty(), ErrorKind::kInput,
-               fmt::format("not at hand: {}", fmt::join(finder.missing(), ", ")));
+  SIMILE_CHECK(finder.missing().empty(), ErrorKind::kInput, "not at hand: {}",
+               fmt::join(finder.missing(), ", "));
   return finder.inputs();
 }
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
@@ -206,8 +206,8 @@ class RepeatedTraining {
       std::error_code error;
       std::filesystem::copy(runs_[*best].model_path, copy.path(),
                             std::filesystem::copy_options::recursive, error);
-      SIMILE_CHECK(!error, ErrorKind::kIo,
-                   fmt::format("cannot write '{}': {}", result.model_path, error.message()));
+      SIMILE_CHECK(!error, ErrorKind::kIo, "cannot write '{}': {}", result.model_path,
+                   error.message());
       copy.commit();
       result.selected_value = runs_[*best].selected_value;
       if (result.selected_value) names_[*best] += " (best)";

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
@@ -110,8 +110,8 @@ class Reproducer {
     const auto found =
         wanted.empty() ? names.begin() : std::find(names.begin(), names.end(), wanted);
     SIMILE_CHECK(wanted.empty() || found != names.end(), ErrorKind::kUsage,
-                 fmt::format("--settings: the table '{}' has no '{}'; it has [{}]", table_().name,
-                             wanted, fmt::join(names, ", ")));
+                 "--settings: the table '{}' has no '{}'; it has [{}]", table_().name, wanted,
+                 fmt::join(names, ", "));
     if (found == names.end()) return;
     settings_ = &table_().settings[static_cast<size_t>(found - names.begin())];
     result_.settings = *found;
@@ -192,8 +192,8 @@ class Reproducer {
           try {
             evaluations->check_metrics({metric});
           } catch (const Error& error) {
-            throw Error(ErrorKind::kRecipe, fmt::format("{}: the column '{}': {}", table_().path,
-                                                        column.label, error.what()));
+            detail::throw_error(ErrorKind::kRecipe, "{}: the column '{}': {}", table_().path,
+                                column.label, error.what());
           }
         }
       }
@@ -202,9 +202,8 @@ class Reproducer {
 
   void check_named(const std::string& who, const char* kind, const std::string& name,
                    const std::set<std::string>& names) const {
-    SIMILE_CHECK(names.count(name) > 0, ErrorKind::kRecipe,
-                 fmt::format("{}: {} have no {} '{}'; they have {}", table_().path, who, kind, name,
-                             fmt::join(names, ", ")));
+    SIMILE_CHECK(names.count(name) > 0, ErrorKind::kRecipe, "{}: {} have no {} '{}'; they have {}",
+                 table_().path, who, kind, name, fmt::join(names, ", "));
   }
 
   void fill_cells(const std::vector<TableRun>& runs) {

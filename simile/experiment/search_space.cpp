@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -20,7 +20,7 @@ constexpr int64_t kMaxGridPoints = 100000;
 
 void check_setting(const SearchSetting& setting) {
   const auto check = [&setting](bool good, const std::string& message) {
-    SIMILE_CHECK(good, ErrorKind::kRecipe, fmt::format("'{}': {}", setting.name, message));
+    SIMILE_CHECK(good, ErrorKind::kRecipe, "'{}': {}", setting.name, message);
   };
   if (setting.kind == SettingKind::kChoice) {
     check(setting.choices > 0, "`choices` is empty; a setting needs one at least");
@@ -104,9 +104,9 @@ SearchSpace::SearchSpace(std::vector<SearchSetting> settings) : settings_(std::m
     for (const SearchCondition& condition : settings_[i].conditions) {
       const size_t parent = condition.parent;
       SIMILE_CHECK(parent < i && settings_[parent].kind == SettingKind::kChoice, ErrorKind::kRecipe,
-                   fmt::format("'{}': `when` should name a setting with choices that stands before "
-                               "it",
-                               settings_[i].name));
+                   "'{}': `when` should name a setting with choices that stands before "
+                   "it",
+                   settings_[i].name);
     }
     const bool is_choice = settings_[i].kind == SettingKind::kChoice;
     feature_settings_.insert(feature_settings_.end(), is_choice ? settings_[i].choices : 1, i);
@@ -177,8 +177,8 @@ std::vector<SearchPoint> SearchSpace::grid() const {
     std::vector<SearchPoint> longer;
     const auto check_size = [&longer] {
       SIMILE_CHECK(static_cast<int64_t>(longer.size()) <= kMaxGridPoints, ErrorKind::kRecipe,
-                   fmt::format("the grid has more than {} points; take fewer `points` or choices",
-                               kMaxGridPoints));
+                   "the grid has more than {} points; take fewer `points` or choices",
+                   kMaxGridPoints);
     };
     for (SearchPoint& point : points) {
       point.emplace_back();

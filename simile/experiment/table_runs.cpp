@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -25,9 +25,9 @@ void parse_share(const std::string& text, int64_t& share, int64_t& shares) {
   const bool has_slash = *end == '/' && end[1] != '\0';
   if (has_slash) shares = std::strtoll(end + 1, &end, 10);
   SIMILE_CHECK(has_slash && *end == '\0' && share >= 1 && share <= shares, ErrorKind::kUsage,
-               fmt::format("--rows: '{}' should be i/n, such as 2/3: every third row, from the "
-                           "second on",
-                           text));
+               "--rows: '{}' should be i/n, such as 2/3: every third row, from the "
+               "second on",
+               text);
 }
 
 // Whether the recipe's `data` stands in it.
@@ -60,8 +60,7 @@ bool TableData::has(const TableSet& set) const {
 
 TableData find_table_data(const PaperTable& table, const std::string& data) {
   if (!data.empty()) {
-    SIMILE_CHECK(folder_exists(data), ErrorKind::kInput,
-                 fmt::format("--data: there is no folder '{}'", data));
+    SIMILE_CHECK(folder_exists(data), ErrorKind::kInput, "--data: there is no folder '{}'", data);
     return {data, false};
   }
   const auto without = std::find_if(table.sets.begin(), table.sets.end(), [](const TableSet& set) {
@@ -69,10 +68,10 @@ TableData find_table_data(const PaperTable& table, const std::string& data) {
   });
   if (without == table.sets.end()) return {};
   SIMILE_CHECK(folder_exists(kFetched), ErrorKind::kUsage,
-               fmt::format("--data: give the folder of the data sets, with '{}' in it; `simile "
-                           "data get NAME` fetches some of them to {}/NAME, which is looked in "
-                           "unless another is given (simile data get --list)",
-                           without->folder, kFetched));
+               "--data: give the folder of the data sets, with '{}' in it; `simile "
+               "data get NAME` fetches some of them to {}/NAME, which is looked in "
+               "unless another is given (simile data get --list)",
+               without->folder, kFetched);
   return {kFetched, true};
 }
 
@@ -103,8 +102,8 @@ void TableRuns::check_choice() const {
                          const std::vector<std::string>& names) {
     for (const std::string& name : asked) {
       SIMILE_CHECK(has(names, name), ErrorKind::kUsage,
-                   fmt::format("{}: the table '{}' trains no '{}'; there are '{}'", option,
-                               table_.name, name, fmt::join(names, "', '")));
+                   "{}: the table '{}' trains no '{}'; there are '{}'", option, table_.name, name,
+                   fmt::join(names, "', '"));
     }
   };
   check("--row", options_.row, rows);
@@ -174,9 +173,8 @@ void TableRuns::plan() {
   }
   const bool is_any =
       std::any_of(runs_.begin(), runs_.end(), [](const TableRun& run) { return run.is_ours; });
-  SIMILE_CHECK(
-      is_any || (options_.row.empty() && options_.set.empty()), ErrorKind::kUsage,
-      fmt::format("--row, --set and --rows leave nothing of the table '{}' to train", table_.name));
+  SIMILE_CHECK(is_any || (options_.row.empty() && options_.set.empty()), ErrorKind::kUsage,
+               "--row, --set and --rows leave nothing of the table '{}' to train", table_.name);
 }
 
 TableRun TableRuns::plan_one(size_t row, const std::string& set_name, int64_t seed,
@@ -225,11 +223,11 @@ void TableRuns::complete() {
     if (error.kind() != ErrorKind::kInterrupted) throw;
     const auto finished = std::count_if(ours.begin(), ours.end(),
                                         [](const TableRun* run) { return is_complete(*run); });
-    throw Error(ErrorKind::kInterrupted,
-                fmt::format("stopped; {} of {} runs are finished and the one that was at work is "
-                            "saved: the same command goes on, and with --show it shows what there "
-                            "is",
-                            finished, ours.size()));
+    detail::throw_error(ErrorKind::kInterrupted,
+                        "stopped; {} of {} runs are finished and the one that was at work is "
+                        "saved: the same command goes on, and with --show it shows what there "
+                        "is",
+                        finished, ours.size());
   }
   for (TableRun& run : runs_) {
     if (run.run && !run.is_ours) run.outcome = read_outcome(*run.run);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/trial.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -62,10 +60,10 @@ std::optional<Trial> read_trial(const std::string& path, const std::string& sear
   try {
     read_json_options(json, path, journal);
   } catch (const Error&) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: a damaged trial; remove it", path));
+    detail::throw_error(ErrorKind::kInput, "{}: a damaged trial; remove it", path);
   }
   SIMILE_CHECK(journal.format == kJournalFormat && journal.search == search, ErrorKind::kInput,
-               fmt::format("{}: not a trial of this search; remove it", path));
+               "{}: not a trial of this search; remove it", path);
   return journal.trial;
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/experiment/proposal.h"
@@ -110,14 +110,14 @@ class PlanReader {
   PlanReader(const std::string& path, const std::vector<std::string>& overrides) : path_(path) {
     ConfigNode file = load_config(path);
     SIMILE_CHECK(file.kind == NodeKind::kMap, ErrorKind::kRecipe,
-                 fmt::format("{}: expected a recipe with `tune`, a map of options", path));
+                 "{}: expected a recipe with `tune`, a map of options", path);
     const bool names_recipe = file.find("recipe") != nullptr;
     recipe_ = names_recipe ? named_recipe(file) : file;
     for (const std::string& assignment : overrides) {
       const bool is_tune = starts_with(assignment, "tune.") || starts_with(assignment, "tune=");
       const size_t equals = assignment.find('=');
       SIMILE_CHECK(equals != std::string::npos && equals > 0, ErrorKind::kUsage,
-                   fmt::format("'{}' is not an override; write key=value", assignment));
+                   "'{}' is not an override; write key=value", assignment);
       ConfigNode value = parse_config(assignment.substr(equals + 1), "command line");
       value.line = 0;
       apply_recipe_override(names_recipe && is_tune ? file : recipe_, assignment.substr(0, equals),
@@ -125,10 +125,10 @@ class PlanReader {
     }
     const ConfigNode* tune = (names_recipe ? file : recipe_).find(kTune);
     SIMILE_CHECK(tune != nullptr && tune->kind == NodeKind::kMap, ErrorKind::kRecipe,
-                 fmt::format("{}: there is no `tune`, which says what to search, such as `tune: "
-                             "{{space: {{stages.*.learning_rate: {{low: 1e-5, high: 1e-3, scale: "
-                             "log}}}}}}` (docs/tune.md)",
-                             path));
+                 "{}: there is no `tune`, which says what to search, such as `tune: "
+                 "{{space: {{stages.*.learning_rate: {{low: 1e-5, high: 1e-3, scale: "
+                 "log}}}}}}` (docs/tune.md)",
+                 path);
     tune_ = *tune;
   }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "simile/core/config.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
@@ -146,10 +146,10 @@ class Tuner {
     const std::string path = join_path(out(), "search");
     if (!file_exists(path)) write_file_atomic(path, search_ + "\n");
     SIMILE_CHECK(read_file(path) == search_ + "\n", ErrorKind::kUsage,
-                 fmt::format("'{}' holds another search: recipe, data, space, limit or what `tune` "
-                             "says (method, metric, initial, stopping, reduction, parallel, seed) "
-                             "were others; give another --out, or remove the folder",
-                             out()));
+                 "'{}' holds another search: recipe, data, space, limit or what `tune` "
+                 "says (method, metric, initial, stopping, reduction, parallel, seed) "
+                 "were others; give another --out, or remove the folder",
+                 out());
   }
 
   std::string folder_of(int64_t number) const {
@@ -246,8 +246,8 @@ class Tuner {
                       [](const Trial& trial) { return trial.state == Trial::State::kFailed; });
       // What fails from the beginning is not of a trial but of the recipe.
       SIMILE_CHECK(!have_all_failed || trials().size() < kMaxFailures, ErrorKind::kFailed,
-                   fmt::format("the first {} trials failed, so the search ends; the first said: {}",
-                               trials().size(), trials()[0].error));
+                   "the first {} trials failed, so the search ends; the first said: {}",
+                   trials().size(), trials()[0].error);
     }
   }
 

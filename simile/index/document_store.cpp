@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
 #include "simile/index/store_state.h"
@@ -25,7 +25,7 @@ void check_distinct(const std::vector<Document>& documents) {
   std::set<std::string> ids;
   for (const Document& document : documents) {
     SIMILE_CHECK(ids.insert(document.id).second, ErrorKind::kInput,
-                 fmt::format("documents: the id \"{}\" is given twice", document.id));
+                 "documents: the id \"{}\" is given twice", document.id);
   }
 }
 
@@ -165,8 +165,8 @@ struct DocumentStore::Connection {
 
 Document DocumentStore::Connection::read_document(Statement& select, int64_t key) const {
   SIMILE_CHECK(select.bind(1, key).step(), ErrorKind::kInput,
-               fmt::format("{}: document {} is missing: the index is damaged, build it again",
-                           database.path(), key));
+               "{}: document {} is missing: the index is damaged, build it again", database.path(),
+               key);
   Document document = row_of(select);
   select.reset();
   return document;
@@ -182,9 +182,9 @@ std::optional<DocumentStore::Stored> DocumentStore::Connection::find_id(
   find.reset();
   if (found) stored.document = read_document(select, stored.key);
   SIMILE_CHECK(found ? stored.document.id == id : !has_hash_of(id), ErrorKind::kInput,
-               fmt::format("{}: its index on ids does not lead from \"{}\" to its document: the "
-                           "index is damaged, build it again",
-                           database.path(), id));
+               "{}: its index on ids does not lead from \"{}\" to its document: the "
+               "index is damaged, build it again",
+               database.path(), id);
   return found ? std::optional<Stored>(std::move(stored)) : std::nullopt;
 }
 
@@ -298,9 +298,8 @@ void DocumentStore::check() const {
   Transaction transaction(connection_->database, Transaction::Kind::kRead);
   Statement statement(connection_->database, "PRAGMA integrity_check(1)");
   const std::string found = statement.step() ? statement.text(0) : "nothing";
-  SIMILE_CHECK(found == "ok", ErrorKind::kInput,
-               fmt::format("{}: {}; the index is damaged, build it again",
-                           connection_->database.path(), found));
+  SIMILE_CHECK(found == "ok", ErrorKind::kInput, "{}: {}; the index is damaged, build it again",
+               connection_->database.path(), found);
 }
 
 DocumentStore::Change DocumentStore::change(const std::vector<std::string>& removed_ids,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/index_builder.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <set>
 #include <system_error>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/manifest.h"
@@ -45,9 +43,9 @@ void clear(const std::string& folder) {
   SIMILE_CHECK(
       fs::is_empty(folder) || has(detail::kDocuments) || has(detail::kSegments) || has(kBuilding),
       ErrorKind::kUsage,
-      fmt::format("'{}' is not of an index build that was interrupted; remove it, or "
-                  "choose another folder for the index",
-                  folder));
+      "'{}' is not of an index build that was interrupted; remove it, or "
+      "choose another folder for the index",
+      folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     remove_all(entry.path().string());
   }
@@ -151,10 +149,10 @@ void IndexBuilder::Parts::resume() {
   SIMILE_CHECK(detail::manifest_json(detail::read_manifest(building)) ==
                    detail::manifest_json(identity_of(model)),
                ErrorKind::kInput,
-               fmt::format("'{}': the build that was interrupted had another model or other "
-                           "options; go on with those, or build with --overwrite instead of "
-                           "--resume",
-                           folder));
+               "'{}': the build that was interrupted had another model or other "
+               "options; go on with those, or build with --overwrite instead of "
+               "--resume",
+               folder);
   is_kept = true;
   documents.emplace(detail::documents_path(folder), DocumentStore::Access::kWrite,
                     model.passages.splits());
@@ -176,10 +174,10 @@ void IndexBuilder::Parts::resume() {
 
 void IndexBuilder::Parts::check_next(bool good, const std::vector<Document>& documents) const {
   SIMILE_CHECK(good, ErrorKind::kInput,
-               fmt::format("document \"{}\", or one of the {} from it on, is another than when the "
-                           "build began that was interrupted; build with --overwrite instead of "
-                           "--resume",
-                           documents[0].id, documents.size()));
+               "document \"{}\", or one of the {} from it on, is another than when the "
+               "build began that was interrupted; build with --overwrite instead of "
+               "--resume",
+               documents[0].id, documents.size());
 }
 
 // In place of the segments in floats; the manifest is there before they count.
@@ -247,13 +245,13 @@ IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model, b
   Parts& parts = *parts_;
   const bool resumes = unfinished == UnfinishedBuild::kResume && has_kept(parts.folder);
   SIMILE_CHECK(replaces || !is_index(path) || parts.folder == parts.path, ErrorKind::kUsage,
-               fmt::format("'{}' is an index already; put documents into it with `simile index "
-                           "add`, or replace it with --overwrite",
-                           path));
+               "'{}' is an index already; put documents into it with `simile index "
+               "add`, or replace it with --overwrite",
+               path);
   SIMILE_CHECK(replaces || resumes || !has_kept(parts.folder), ErrorKind::kUsage,
-               fmt::format("a build of '{}' was interrupted ('{}'); go on with it by --resume, or "
-                           "begin anew with --overwrite",
-                           path, parts.folder));
+               "a build of '{}' was interrupted ('{}'); go on with it by --resume, or "
+               "begin anew with --overwrite",
+               path, parts.folder);
   if (resumes) {
     parts.resume();
   } else {

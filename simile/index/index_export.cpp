@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/manifest.h"
@@ -55,8 +55,8 @@ class Form {
 };
 
 void check_document(bool good, const Document& document, const char* what) {
-  SIMILE_CHECK(good, ErrorKind::kInput,
-               fmt::format("document {} cannot be exported: {}", quote(document.id), what));
+  SIMILE_CHECK(good, ErrorKind::kInput, "document {} cannot be exported: {}", quote(document.id),
+               what);
 }
 
 void check_text(const Document& document) {
@@ -151,7 +151,7 @@ class PgvectorForm : public Form {
         out_(target) {
     constexpr int64_t kMost = 16000;
     SIMILE_CHECK(D_ <= kMost, ErrorKind::kUsage,
-                 fmt::format("--to pgvector: vectors of {} numbers; it holds {}", D_, kMost));
+                 "--to pgvector: vectors of {} numbers; it holds {}", D_, kMost);
     check_name(target.table);
     // In the order of VectorMetric; the last needs pgvector 0.7.
     constexpr const char* kOperators[] = {"<#>", "<->", "<+>"};
@@ -192,8 +192,8 @@ class PgvectorForm : public Form {
         !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
         });
-    SIMILE_CHECK(good, ErrorKind::kUsage,
-                 fmt::format("--table {}: expected up to 63 of a to z, 0 to 9 and _", quote(name)));
+    SIMILE_CHECK(good, ErrorKind::kUsage, "--table {}: expected up to 63 of a to z, 0 to 9 and _",
+                 quote(name));
   }
 
   static bool has_zero(const Document& document) {
@@ -328,7 +328,7 @@ class OpensearchForm : public LinesForm {
 std::unique_ptr<Form> make_form(const IndexInfo& info, const ExportTarget& target) {
   if (target.form == "npy") {
     SIMILE_CHECK(ends_with(target.output, ".npy"), ErrorKind::kUsage,
-                 fmt::format("--output '{}': expected a name that ends in .npy", target.output));
+                 "--output '{}': expected a name that ends in .npy", target.output);
     return std::make_unique<NpyForm>(info, target.output);
   }
   if (target.form == "pgvector") return std::make_unique<PgvectorForm>(info, target);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/data/line_reader.h"
 #include "simile/index/detail/manifest.h"
@@ -60,7 +60,7 @@ class VectorFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}", lines_.where(), what));
+    detail::throw_error(ErrorKind::kInput, "{}: {}", lines_.where(), what);
   }
   void check(bool good, const char* what) const {
     if (!good) fail(what);
@@ -165,8 +165,8 @@ bool VectorFile::next(Document& document, std::vector<float>& vectors) {
   Json json;
   if (!next_line(json)) {
     SIMILE_CHECK(!matrix_ || row_ == matrix_->rows(), ErrorKind::kInput,
-                 fmt::format("{} has {} documents, but {} has {} vectors", lines_.name(), row_,
-                             path_, matrix_->rows()));
+                 "{} has {} documents, but {} has {} vectors", lines_.name(), row_, path_,
+                 matrix_->rows());
     return false;
   }
   read_document(object_in(json, "payload"), document);
@@ -183,9 +183,9 @@ bool VectorFile::next(Document& document, std::vector<float>& vectors) {
 void VectorFile::check_origin() const {
   if (!matrix_ || !file_exists(path_ + ".json")) return;
   SIMILE_CHECK(EmbeddingStore::open_current(path_, content_.digits()), ErrorKind::kInput,
-               fmt::format("{0} was not written for this model and the documents of {1}, as "
-                           "{0}.json says; export it anew, or remove that file if they are right",
-                           path_, lines_.name()));
+               "{0} was not written for this model and the documents of {1}, as "
+               "{0}.json says; export it anew, or remove that file if they are right",
+               path_, lines_.name());
 }
 
 // The model that a file of vectors tells, named as seen from the new index.
@@ -195,11 +195,10 @@ IndexedModel described_model(const std::string& file, const std::string& path,
                             : described.folder.empty() ? described.name
                                                        : described.folder;
   const std::string fingerprint = fingerprint_of(model);
-  SIMILE_CHECK(
-      fingerprint == described.fingerprint, ErrorKind::kInput,
-      fmt::format("the vectors of {} are of the model '{}' (fingerprint {}), but '{}' has the "
-                  "fingerprint {}; name their model with --model",
-                  file, described.name, described.fingerprint, model, fingerprint));
+  SIMILE_CHECK(fingerprint == described.fingerprint, ErrorKind::kInput,
+               "the vectors of {} are of the model '{}' (fingerprint {}), but '{}' has the "
+               "fingerprint {}; name their model with --model",
+               file, described.name, described.fingerprint, model, fingerprint);
   name_model(model, path, described);
   return described;
 }
@@ -208,9 +207,9 @@ IndexedModel described_model(const std::string& file, const std::string& path,
 IndexedModel named_model(const std::string& file, const std::string& path,
                          const std::string& model) {
   SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,
-               fmt::format("{} is not there, which would name the model of these vectors; give "
-                           "--model",
-                           detail::description_path(file)));
+               "{} is not there, which would name the model of these vectors; give "
+               "--model",
+               detail::description_path(file));
   const ModelFolder folder = open_model_folder(model, silent_events());
   IndexedModel indexed;
   indexed.fingerprint = model_fingerprint(folder);
@@ -222,12 +221,11 @@ IndexedModel named_model(const std::string& file, const std::string& path,
 
 // The size of the first vector, which the model can have made.
 int64_t first_dimension(const std::string& file, const VectorFile& rows, const std::string& model) {
-  SIMILE_CHECK(rows.dimension() > 0, ErrorKind::kInput,
-               fmt::format("{}: there is no document", file));
+  SIMILE_CHECK(rows.dimension() > 0, ErrorKind::kInput, "{}: there is no document", file);
   const int64_t size = open_model_folder(model, silent_events()).settings.embedding_size();
   SIMILE_CHECK(rows.dimension() <= size, ErrorKind::kInput,
-               fmt::format("vectors of {} numbers; those of the model '{}' have {}",
-                           rows.dimension(), model, size));
+               "vectors of {} numbers; those of the model '{}' have {}", rows.dimension(), model,
+               size);
   return rows.dimension();
 }
 
@@ -236,9 +234,9 @@ int64_t first_dimension(const std::string& file, const VectorFile& rows, const s
 int64_t import_index(const std::string& file, const std::string& path, const ImportOptions& options,
                      EventSink& events) {
   SIMILE_CHECK(ends_with(file, ".npy") || ends_with(file, ".jsonl"), ErrorKind::kUsage,
-               fmt::format("--from '{}': expected a name that ends in .npy or .jsonl", file));
-  SIMILE_CHECK(file_exists(file), ErrorKind::kInput,
-               fmt::format("cannot read '{}': there is no such file", file));
+               "--from '{}': expected a name that ends in .npy or .jsonl", file);
+  SIMILE_CHECK(file_exists(file), ErrorKind::kInput, "cannot read '{}': there is no such file",
+               file);
   std::optional<detail::IndexDescription> description;
   if (file_exists(detail::description_path(file))) {
     description = detail::read_index_description(detail::description_path(file));
@@ -272,11 +270,10 @@ int64_t import_index(const std::string& file, const std::string& path, const Imp
   IndexBuilder builder(path, model, options.overwrite, settings);
   for (; more; more = fill()) {
     SIMILE_CHECK(rows.dimension() == model.dimension, ErrorKind::kInput,
-                 fmt::format("{}: vectors of {} numbers, expected {}", file, rows.dimension(),
-                             model.dimension));
+                 "{}: vectors of {} numbers, expected {}", file, rows.dimension(), model.dimension);
     Matrix<float> vectors(0, model.dimension);
     vectors.rows = static_cast<int64_t>(numbers.size()) / model.dimension;
-    vectors.values = std::move(numbers);
+    vectors.values = std::exchange(numbers, {});
     builder.add(documents, vectors);
     count += static_cast<int64_t>(documents.size());
   }

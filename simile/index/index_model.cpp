@@ -7,7 +7,7 @@
 #include <future>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/matrix_product.h"
@@ -55,10 +55,10 @@ std::string model_of_index(const std::string& index, const IndexedModel& model,
   for (const std::string& folder : {beside, model.folder}) {
     if (folder_exists(folder)) return folder;
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("the model of the index '{}' is neither '{}' nor '{}'; name its folder "
-                          "with --model",
-                          index, beside, model.folder));
+  detail::throw_error(ErrorKind::kInput,
+                      "the model of the index '{}' is neither '{}' nor '{}'; name its folder "
+                      "with --model",
+                      index, beside, model.folder);
 }
 
 IndexModelOptions as_index_says(IndexModelOptions options, const std::string& index,
@@ -116,9 +116,9 @@ PassageSplitter::PassageSplitter(const SentenceEncoder& encoder, const PassageOp
   const int64_t limit = encoder.tokenizer().max_length();
   const int64_t around = tokens_around(encoder, encoder.prompt(encode));
   SIMILE_CHECK(limit == 0 || passages.passage_tokens + around <= limit, ErrorKind::kUsage,
-               fmt::format("passage_tokens: {}, but the model reads {} tokens, of which {} are "
-                           "special ones and its prompt; expected at most {}",
-                           passages.passage_tokens, limit, around, limit - around));
+               "passage_tokens: {}, but the model reads {} tokens, of which {} are "
+               "special ones and its prompt; expected at most {}",
+               passages.passage_tokens, limit, around, limit - around);
 }
 
 void PassageSplitter::split(std::vector<Document>& documents) const {

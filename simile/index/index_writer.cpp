@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "simile/core/block_progress.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/data/reader.h"
 #include "simile/index/index_folder.h"
 #include "simile/model/model_folder.h"
@@ -38,10 +38,10 @@ bool can_be_read_twice(const std::string& path) {
 std::set<std::string> missing_members(const std::string& corpus,
                                       const std::vector<std::string>& names, EventSink& events) {
   SIMILE_CHECK(can_be_read_twice(corpus), ErrorKind::kInput,
-               fmt::format("{}: no regular file, and would have to be read twice to see whether it "
-                           "has the columns that the index keeps with its documents; name them "
-                           "with --metadata {}, or write the corpus into a file first",
-                           corpus, fmt::join(names, ",")));
+               "{}: no regular file, and would have to be read twice to see whether it "
+               "has the columns that the index keeps with its documents; name them "
+               "with --metadata {}, or write the corpus into a file first",
+               corpus, fmt::join(names, ","));
   std::set<std::string> missing(names.begin(), names.end());
   ReadOptions options;
   options.others = {"*"};
@@ -71,9 +71,9 @@ void check_columns(const std::string& corpus, std::vector<std::string> names, Ev
   const std::set<std::string> missing = missing_columns(corpus, names, events);
   for (const std::string& name : names) {
     SIMILE_CHECK(missing.count(name) == 0, ErrorKind::kInput,
-                 fmt::format("{}: no column '{}', which the index keeps with its documents; name "
-                             "the columns to keep with --metadata, or none with --metadata ''",
-                             corpus, name));
+                 "{}: no column '{}', which the index keeps with its documents; name "
+                 "the columns to keep with --metadata, or none with --metadata ''",
+                 corpus, name);
   }
 }
 
@@ -87,13 +87,12 @@ void check_metadata_lives_on(const SearchIndex& index, const std::vector<Documen
     if (!old || old->metadata.empty()) continue;
     const auto metadata = nlohmann::ordered_json::parse(old->metadata);
     for (const auto& member : metadata.items()) {
-      SIMILE_CHECK(
-          std::count(kept.begin(), kept.end(), member.key()) > 0, ErrorKind::kInput,
-          fmt::format(
-              "document \"{}\" of the index has '{}' in its metadata, which the one that "
-              "replaces it would lose; name the columns to keep with --metadata COLUMNS, or "
-              "none with --metadata ''",
-              document.id, member.key()));
+      SIMILE_CHECK(std::count(kept.begin(), kept.end(), member.key()) > 0, ErrorKind::kInput,
+
+                   "document \"{}\" of the index has '{}' in its metadata, which the one that "
+                   "replaces it would lose; name the columns to keep with --metadata COLUMNS, or "
+                   "none with --metadata ''",
+                   document.id, member.key());
     }
   }
 }
@@ -163,20 +162,19 @@ void IndexWriter::Parts::begin(const NewIndexOptions& build) {
 
 // Vectors of one index are computed alike, of texts behind one prompt.
 void IndexWriter::Parts::check_alike() {
-  SIMILE_CHECK(
-      options.precision.empty() || options.precision == model.precision, ErrorKind::kUsage,
-      fmt::format("--precision {}: the vectors of {} were computed in {}; leave the option "
-                  "out, or build the index anew",
-                  options.precision, path, model.precision));
+  SIMILE_CHECK(options.precision.empty() || options.precision == model.precision, ErrorKind::kUsage,
+               "--precision {}: the vectors of {} were computed in {}; leave the option "
+               "out, or build the index anew",
+               options.precision, path, model.precision);
   if (!model.prompt_name) return;
   std::string& name = options.encode.prompt_name;
   const std::string& built = *model.prompt_name;
   SIMILE_CHECK(name.empty() || name == built, ErrorKind::kUsage,
-               fmt::format("--prompt {}: the documents of {} have {}; leave the option out, or "
-                           "build the index anew",
-                           name, path,
-                           built.empty() ? "the model's prompt for documents, if any"
-                                         : fmt::format("the prompt '{}'", built)));
+               "--prompt {}: the documents of {} have {}; leave the option out, or "
+               "build the index anew",
+               name, path,
+               built.empty() ? "the model's prompt for documents, if any"
+                             : fmt::format("the prompt '{}'", built));
   name = built;
 }
 
@@ -189,7 +187,7 @@ std::string IndexWriter::Parts::load() {
 
 SearchIndex& IndexWriter::Parts::existing() {
   SIMILE_CHECK(index.has_value(), ErrorKind::kUsage,
-               fmt::format("the index '{}' is being built; only documents can be added", path));
+               "the index '{}' is being built; only documents can be added", path);
   return *index;
 }
 

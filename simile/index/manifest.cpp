@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/metadata_columns.h"
@@ -21,21 +21,20 @@ void check_metadata(const Document& document) {
   try {
     read_metadata(document.metadata);
   } catch (const Error& error) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("index: document \"{}\": {}", document.id, error.what()));
+    detail::throw_error(ErrorKind::kInput, "index: document \"{}\": {}", document.id, error.what());
   }
   SIMILE_CHECK(document.metadata.size() <= kMaximumMetadataBytes, ErrorKind::kInput,
-               fmt::format("index: the metadata of document \"{}\" are {} bytes, expected at most "
-                           "{}; keep fewer columns",
-                           document.id, document.metadata.size(), kMaximumMetadataBytes));
+               "index: the metadata of document \"{}\" are {} bytes, expected at most "
+               "{}; keep fewer columns",
+               document.id, document.metadata.size(), kMaximumMetadataBytes);
 }
 
 void check_passages(const Document& document, const IndexedModel& model) {
   if (document.passages.empty()) return;
   SIMILE_CHECK(model.passages.splits(), ErrorKind::kInput,
-               fmt::format("index: document \"{}\" has passages, but the index was made without; "
-                           "build it with --passage-tokens",
-                           document.id));
+               "index: document \"{}\" has passages, but the index was made without; "
+               "build it with --passage-tokens",
+               document.id);
   Passage before;
   bool rises = document.vectors() <= kMostPassages;
   for (const Passage& passage : document.passages) {
@@ -43,23 +42,22 @@ void check_passages(const Document& document, const IndexedModel& model) {
             passage.begin < passage.end;
     before = passage;
   }
-  SIMILE_CHECK(
-      rises && before.end <= static_cast<int64_t>(document.text.size()), ErrorKind::kInput,
-      fmt::format("index: document \"{}\": its passages do not rise within its text, or are more "
-                  "than {}",
-                  document.id, kMostPassages));
+  SIMILE_CHECK(rises && before.end <= static_cast<int64_t>(document.text.size()), ErrorKind::kInput,
+               "index: document \"{}\": its passages do not rise within its text, or are more "
+               "than {}",
+               document.id, kMostPassages);
 }
 
 void check_numbers(const Document& document, const float* begin, const float* end,
                    StoredNumber number) {
   SIMILE_CHECK(std::all_of(begin, end, [](float v) { return std::isfinite(v); }), ErrorKind::kInput,
-               fmt::format("index: the vector of document \"{}\" is not finite", document.id));
+               "index: the vector of document \"{}\" is not finite", document.id);
   const float largest = largest_number(number);
-  SIMILE_CHECK(
-      std::all_of(begin, end, [=](float v) { return std::abs(v) <= largest; }), ErrorKind::kInput,
-      fmt::format("index: the vector of document \"{}\" has a number beyond {:g}, the largest in "
-                  "{}; keep vectors in fp32",
-                  document.id, largest, number_name(number)));
+  SIMILE_CHECK(std::all_of(begin, end, [=](float v) { return std::abs(v) <= largest; }),
+               ErrorKind::kInput,
+               "index: the vector of document \"{}\" has a number beyond {:g}, the largest in "
+               "{}; keep vectors in fp32",
+               document.id, largest, number_name(number));
 }
 
 void write_sealed(const std::string& path, Json json) {
@@ -89,8 +87,8 @@ SearchSettings parse_settings(const Json& json, const std::string& path) {
 IndexedModel parse_manifest(const Json& json, const std::string& path) {
   const int64_t format = JsonObject(json, path).integer("format", 1, int64_t{1} << 32);
   SIMILE_CHECK(format == kFormat, ErrorKind::kInput,
-               fmt::format("{}: format {}, this program reads format {}; build the index again",
-                           path, format, kFormat));
+               "{}: format {}, this program reads format {}; build the index again", path, format,
+               kFormat);
   check_seal(json, path, "build the index again");
   IndexedModel model;
   read_json_options(dump_json(json, -1), path, model);
@@ -127,8 +125,8 @@ void write_manifest(const std::string& folder, const IndexedModel& model) {
 
 IndexedModel read_manifest(const std::string& folder) {
   const std::string path = join_path(folder, kManifest);
-  SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
-               fmt::format("'{}' is not an index folder: it has no {}", folder, kManifest));
+  SIMILE_CHECK(file_exists(path), ErrorKind::kInput, "'{}' is not an index folder: it has no {}",
+               folder, kManifest);
   return parse_manifest(read_json(path), path);
 }
 
@@ -162,8 +160,8 @@ void check_documents(const std::vector<Document>& documents, const Matrix<float>
   }
   SIMILE_CHECK(vectors.rows == count && (count == 0 || vectors.cols == model.dimension),
                ErrorKind::kInput,
-               fmt::format("index: {} documents of dimension {} need {} vectors, got [{}, {}]",
-                           documents.size(), model.dimension, count, vectors.rows, vectors.cols));
+               "index: {} documents of dimension {} need {} vectors, got [{}, {}]",
+               documents.size(), model.dimension, count, vectors.rows, vectors.cols);
   int64_t next = 0;
   for (const Document& document : documents) {
     const float* const begin = vectors.row(next);

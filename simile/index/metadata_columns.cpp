@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/segment_set.h"
 
@@ -16,13 +16,12 @@ namespace simile::detail {
 Json read_metadata(const std::string& metadata) {
   if (metadata.empty()) return Json::object();
   Json object = parse_json(metadata, "metadata");
-  SIMILE_CHECK(object.is_object(), ErrorKind::kInput,
-               fmt::format("metadata: expected a JSON object, found {}", describe_json(object)));
+  SIMILE_CHECK(object.is_object(), ErrorKind::kInput, "metadata: expected a JSON object, found {}",
+               describe_json(object));
   for (const auto& [name, value] : object.items()) {
-    SIMILE_CHECK(
-        value.is_string() || value.is_number() || value.is_boolean(), ErrorKind::kInput,
-        fmt::format("metadata: expected a text, a number, true or false for '{}', found {}", name,
-                    describe_json(value)));
+    SIMILE_CHECK(value.is_string() || value.is_number() || value.is_boolean(), ErrorKind::kInput,
+                 "metadata: expected a text, a number, true or false for '{}', found {}", name,
+                 describe_json(value));
   }
   return object;
 }

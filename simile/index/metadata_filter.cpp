@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/index/detail/metadata_columns.h"
 
 namespace simile {
@@ -42,7 +42,7 @@ std::string shown(const Token& token) {
 }
 
 [[noreturn]] void fail_at(size_t place, const std::string& what) {
-  throw Error(ErrorKind::kUsage, fmt::format("filter: at character {}: {}", place + 1, what));
+  detail::throw_error(ErrorKind::kUsage, "filter: at character {}: {}", place + 1, what);
 }
 
 class FilterLexer {
@@ -301,9 +301,8 @@ MetadataFilter::MetadataFilter(const std::string& written) {
   }
   root_ = std::make_shared<const FilterNode>(FilterParser(written).parse());
   const size_t named = columns().size();
-  SIMILE_CHECK(
-      named <= kMaximumColumns, ErrorKind::kUsage,
-      fmt::format("filter: expected at most {} columns, found {}", kMaximumColumns, named));
+  SIMILE_CHECK(named <= kMaximumColumns, ErrorKind::kUsage,
+               "filter: expected at most {} columns, found {}", kMaximumColumns, named);
 }
 
 std::vector<std::string> MetadataFilter::columns() const {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/reranker.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/encode/predictor.h"
 
 namespace simile {
@@ -22,9 +20,9 @@ Reranker::Reranker(std::shared_ptr<const SentenceEncoder> encoder, std::vector<H
                    const std::string& name)
     : encoder_(std::move(encoder)), heads_(std::move(heads)), head_(find_joint_head(heads_)) {
   SIMILE_CHECK(head_ != nullptr, ErrorKind::kInput,
-               fmt::format("the model '{}' cannot re-rank: it has no head with input joint and one "
-                           "output, which reads query and text together",
-                           name));
+               "the model '{}' cannot re-rank: it has no head with input joint and one "
+               "output, which reads query and text together",
+               name);
 }
 
 std::vector<double> Reranker::score(const std::string& query, const std::vector<std::string>& texts,

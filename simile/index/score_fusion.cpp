@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/score_fusion.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -55,9 +53,9 @@ void check_cosines(const double* scores, int64_t count) {
   const auto other = std::find_if(scores, scores + count,
                                   [](double score) { return !(std::fabs(score) <= kLimit); });
   SIMILE_CHECK(other == scores + count, ErrorKind::kUsage,
-               fmt::format("the rule max takes cosines, from -1 to 1, and a vector's score is {}: "
-                           "the model compares its vectors in another way; take zsum or rrf",
-                           *other));
+               "the rule max takes cosines, from -1 to 1, and a vector's score is {}: "
+               "the model compares its vectors in another way; take zsum or rrf",
+               *other);
 }
 
 }  // namespace
@@ -66,7 +64,7 @@ FusionRule parse_fusion_rule(const std::string& name) {
   if (name == "zsum") return FusionRule::kZSum;
   if (name == "rrf") return FusionRule::kReciprocalRank;
   SIMILE_CHECK(name == "max", ErrorKind::kRecipe,
-               fmt::format("hybrid_rule: expected zsum, rrf or max, found '{}'", name));
+               "hybrid_rule: expected zsum, rrf or max, found '{}'", name);
   return FusionRule::kMax;
 }
 

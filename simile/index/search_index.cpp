@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/manifest.h"
@@ -102,7 +102,7 @@ std::shared_ptr<const detail::SegmentSet> SearchIndex::Parts::current() {
 void SearchIndex::Parts::fail_unlike(const detail::SegmentSet& set,
                                      const detail::LiveSegment& live) const {
   SIMILE_CHECK(documents.generation() == set.generation(), ErrorKind::kIo,
-               fmt::format("the index '{}' was changed while it was read; try again", path));
+               "the index '{}' was changed while it was read; try again", path);
   detail::fail_damaged(
       detail::documents_path(path),
       fmt::format("its documents are not those of the vectors of '{}'", live.segment().path()));
@@ -222,15 +222,14 @@ std::vector<std::vector<SearchHit>> SearchIndex::Parts::find(
 DocumentStore::Change SearchIndex::Parts::change(const std::vector<std::string>& removed_ids,
                                                  const std::vector<Document>& added,
                                                  const DocumentStore::BeforeCommit& before_commit) {
-  SIMILE_CHECK(writer.has_value(), ErrorKind::kIo,
-               fmt::format("the index '{}' was opened for reading", path));
+  SIMILE_CHECK(writer.has_value(), ErrorKind::kIo, "the index '{}' was opened for reading", path);
   SegmentChange segments;
   DocumentStore::Change made = writer->change(
       removed_ids, added,
       [&](const DocumentStore::Change& change, const DocumentStore::RemovedWithin& removed_within) {
         SIMILE_CHECK(change.unknown.empty(), ErrorKind::kInput,
-                     fmt::format("the index '{}' has no document {}; nothing was removed", path,
-                                 list_ids(change.unknown)));
+                     "the index '{}' has no document {}; nothing was removed", path,
+                     list_ids(change.unknown));
         return segments = before_commit(change, removed_within);
       });
   detail::remove_segments(path, segments.dropped);
@@ -360,8 +359,8 @@ std::vector<SearchHit> SearchIndex::search_like(const std::string& id, int64_t t
   Parts& parts = *parts_;
   auto results = parts.search([&](const detail::SegmentSet& segments) {
     const std::optional<DocumentStore::Stored> like = parts.documents.find_id(id);
-    SIMILE_CHECK(like, ErrorKind::kInput,
-                 fmt::format("the index '{}' has no document {}", parts.path, list_ids({id})));
+    SIMILE_CHECK(like, ErrorKind::kInput, "the index '{}' has no document {}", parts.path,
+                 list_ids({id}));
     SearchQueries queries = parts.queries_of(segments, *like, filter);
     queries.exact = exact;
     const auto found = parts.rank(segments, queries, top_k + 1, settings);

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/file_header.h"
-#include "simile/core/error.h"
 #include "simile/index/detail/word_file.h"
 
 namespace simile {
@@ -73,9 +73,8 @@ void check_header(const std::string& path, const SegmentHeader& found,
 
 SegmentWriter::SegmentWriter(const std::string& path, const SegmentKind& kind, int64_t number)
     : kind_(kind), number_(number), file_(path) {
-  SIMILE_CHECK(
-      kind.dimension >= 1 && kind.dimension <= kLargestDimension, ErrorKind::kInput,
-      fmt::format("index: dimension {}; expected 1 to {}", kind.dimension, kLargestDimension));
+  SIMILE_CHECK(kind.dimension >= 1 && kind.dimension <= kLargestDimension, ErrorKind::kInput,
+               "index: dimension {}; expected 1 to {}", kind.dimension, kLargestDimension);
   file_.write(std::string(sizeof(SegmentHeader), '\0'));
 }
 

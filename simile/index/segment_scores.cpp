@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/detail/segment_scores.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/index/detail/word_file.h"
 #include "simile/index/score_fusion.h"
@@ -180,9 +178,9 @@ std::vector<std::vector<IndexHit>> search_segments(const SegmentSet& segments,
   const int64_t count =
       settings.by_words() ? static_cast<int64_t>(queries.texts.size()) : queries.vectors.rows;
   SIMILE_CHECK(!settings.by_vectors() || queries.vectors.rows == count, ErrorKind::kUsage,
-               fmt::format("index: {} texts of queries and {} vectors; a search in mode {} needs "
-                           "both of each",
-                           count, queries.vectors.rows, settings.mode));
+               "index: {} texts of queries and {} vectors; a search in mode {} needs "
+               "both of each",
+               count, queries.vectors.rows, settings.mode);
   if (settings.by_vectors()) {
     check_dimension(queries.vectors, model);
     segments.verify_vectors();

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/detail/segment_set.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/index/detail/manifest.h"
 
@@ -33,8 +31,8 @@ LiveSegment::Rows live_rows(const Segment& segment, const std::vector<int64_t>& 
     }
   }
   SIMILE_CHECK(next == removed.end(), ErrorKind::kInput,
-               fmt::format("'{}': document {} was removed, but never there; build the index again",
-                           segment.path(), *next));
+               "'{}': document {} was removed, but never there; build the index again",
+               segment.path(), *next);
   return rows;
 }
 
@@ -137,9 +135,8 @@ SegmentSet SegmentSet::only(const std::vector<char>& allowed) const {
 }
 
 void check_dimension(const Matrix<float>& queries, const IndexedModel& model) {
-  SIMILE_CHECK(
-      queries.cols == model.dimension || queries.rows == 0, ErrorKind::kInput,
-      fmt::format("index: queries of size {}, expected {}", queries.cols, model.dimension));
+  SIMILE_CHECK(queries.cols == model.dimension || queries.rows == 0, ErrorKind::kInput,
+               "index: queries of size {}, expected {}", queries.cols, model.dimension);
 }
 
 int64_t SegmentSet::size_of_graph() const {

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile::detail {
 namespace {
@@ -54,8 +54,7 @@ Database::Database(const std::string& path, Access access) : path_(path) {
     const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
     if (code != SQLITE_OK) fail(code);
     struct stat status {};
-    SIMILE_CHECK(stat(path.c_str(), &status) == 0, ErrorKind::kInput,
-                 fmt::format("{}: the file is gone", path));
+    SIMILE_CHECK(stat(path.c_str(), &status) == 0, ErrorKind::kInput, "{}: the file is gone", path);
     device_ = status.st_dev;
     file_ = status.st_ino;
     sqlite3_busy_timeout(handle_, kWaitMinutes * 60 * 1000);
@@ -88,19 +87,18 @@ void Database::check_header() const {
   SIMILE_CHECK(is_read && std::memcmp(header + kPageFieldsAt, kPageFields, kPageFieldBytes) == 0 &&
                    std::memcmp(header + kSchemaFieldsAt, kSchemaFields, kSchemaFieldBytes) == 0,
                ErrorKind::kInput,
-               fmt::format("{}: not a document store of this program, or damaged; build the index "
-                           "again",
-                           path_));
+               "{}: not a document store of this program, or damaged; build the index "
+               "again",
+               path_);
 }
 
 void Database::close() { sqlite3_close_v2(handle_); }
 
 void Database::fail(int code) const {
   const int basic = code & 0xff;
-  throw Error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput,
-              fmt::format("{}: {}{}", path_,
-                          handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code),
-                          hint_for(basic)));
+  detail::throw_error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput, "{}: {}{}", path_,
+                      handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code),
+                      hint_for(basic));
 }
 
 void Database::execute(const std::string& sql) const {
@@ -110,8 +108,8 @@ void Database::execute(const std::string& sql) const {
 
 int64_t Database::read_number(const char* sql) const {
   Statement statement(*this, sql);
-  SIMILE_CHECK(statement.step(), ErrorKind::kInput,
-               fmt::format("{}: not a document store of this program", path_));
+  SIMILE_CHECK(statement.step(), ErrorKind::kInput, "{}: not a document store of this program",
+               path_);
   return statement.number(0);
 }
 
@@ -119,8 +117,7 @@ void Database::check_in_place() const {
   struct stat status {};
   SIMILE_CHECK(
       stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == file_,
-      ErrorKind::kIo,
-      fmt::format("{}: another index was built in its place; open it again", path_));
+      ErrorKind::kIo, "{}: another index was built in its place; open it again", path_);
 }
 
 Statement::Statement(const Database& database, const char* sql) : database_(database) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
 
@@ -59,8 +59,8 @@ std::string seal_of_state(const StoreState& state) {
 
 void check_seal_of(bool good, const Database& database, const char* what) {
   SIMILE_CHECK(good, ErrorKind::kInput,
-               fmt::format("{} is damaged: checksum mismatch in its {}; build the index again",
-                           database.path(), what));
+               "{} is damaged: checksum mismatch in its {}; build the index again", database.path(),
+               what);
 }
 
 void sort_segments(std::vector<SegmentRow>& segments) {
@@ -144,8 +144,8 @@ StoreState read_state(const Database& database) {
   Statement counts(database,
                    "SELECT generation, next_key, next_segment, documents, removed_rows,"
                    " removed_sum, checksum FROM state");
-  SIMILE_CHECK(counts.step(), ErrorKind::kInput,
-               fmt::format("{}: not a document store of this program", database.path()));
+  SIMILE_CHECK(counts.step(), ErrorKind::kInput, "{}: not a document store of this program",
+               database.path());
   state.generation = counts.number(0);
   state.next_key = counts.number(1);
   state.next_segment = counts.number(2);

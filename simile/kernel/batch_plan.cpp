@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/detail/batch_plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,7 +8,7 @@
 #include <queue>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -19,32 +17,32 @@ namespace {
 void check_shape(const EncoderShape& s) {
   if (s.averaged || s.is_joined()) {
     SIMILE_CHECK(s.hidden > 0 && s.vocabulary > 0, ErrorKind::kInput,
-                 fmt::format("encoder shape: expected positive sizes, found hidden {}, vocabulary "
-                             "{}",
-                             s.hidden, s.vocabulary));
+                 "encoder shape: expected positive sizes, found hidden {}, vocabulary "
+                 "{}",
+                 s.hidden, s.vocabulary);
     return;
   }
   SIMILE_CHECK(
       s.layers >= 0 && s.hidden > 0 && s.heads > 0 && s.intermediate > 0 && s.hidden % s.heads == 0,
       ErrorKind::kInput,
-      fmt::format("encoder shape: expected positive sizes and heads that divide the hidden size, "
-                  "found hidden {}, heads {}, intermediate {}, layers {}",
-                  s.hidden, s.heads, s.intermediate, s.layers));
+      "encoder shape: expected positive sizes and heads that divide the hidden size, "
+      "found hidden {}, heads {}, intermediate {}, layers {}",
+      s.hidden, s.heads, s.intermediate, s.layers);
   SIMILE_CHECK(s.projected || s.embedding_size() == s.hidden, ErrorKind::kInput,
-               fmt::format("encoder shape: embeddings of {} numbers need a projection to the "
-                           "hidden size {}",
-                           s.embedding_size(), s.hidden));
+               "encoder shape: embeddings of {} numbers need a projection to the "
+               "hidden size {}",
+               s.embedding_size(), s.hidden);
   SIMILE_CHECK(s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
-               fmt::format("encoder shape: rotary positions need heads of an even size, found {}",
-                           s.head_size()));
+               "encoder shape: rotary positions need heads of an even size, found {}",
+               s.head_size());
 }
 
 void check_ids(const std::vector<int32_t>& ids, int64_t limit, const char* what) {
   for (size_t i = 0; i < ids.size(); ++i) {
     SIMILE_CHECK(ids[i] >= 0 && ids[i] < limit, ErrorKind::kInput,
-                 fmt::format("token batch: {} {} of token {} is outside the embedding of {} rows; "
-                             "is this the tokenizer the model was trained with?",
-                             what, ids[i], i, limit));
+                 "token batch: {} {} of token {} is outside the embedding of {} rows; "
+                 "is this the tokenizer the model was trained with?",
+                 what, ids[i], i, limit);
   }
 }
 
@@ -78,21 +76,20 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
   const std::vector<int32_t>& offsets = batch.offsets;
   const int64_t first = offsets.empty() ? 0 : offsets.front();
   const int64_t last = offsets.empty() ? 0 : offsets.back();
-  SIMILE_CHECK(
-      first == 0 && last == batch.tokens(), ErrorKind::kInput,
-      fmt::format("token batch: offsets run from {} to {}, expected 0 to {}, the number of "
-                  "tokens",
-                  first, last, batch.tokens()));
+  SIMILE_CHECK(first == 0 && last == batch.tokens(), ErrorKind::kInput,
+               "token batch: offsets run from {} to {}, expected 0 to {}, the number of "
+               "tokens",
+               first, last, batch.tokens());
   for (int64_t i = 0; i < batch.size(); ++i) {
     const int64_t length = static_cast<int64_t>(offsets[i + 1]) - offsets[i];
     SIMILE_CHECK(length >= 0 && length <= shape.longest_sequence(), ErrorKind::kInput,
-                 fmt::format("token batch: sequence {} has {} tokens, the model has {} positions; "
-                             "truncate the text",
-                             i, length, shape.longest_sequence()));
+                 "token batch: sequence {} has {} tokens, the model has {} positions; "
+                 "truncate the text",
+                 i, length, shape.longest_sequence());
   }
-  SIMILE_CHECK(
-      batch.type_ids.empty() || batch.type_ids.size() == batch.ids.size(), ErrorKind::kInput,
-      fmt::format("token batch: {} type ids for {} tokens", batch.type_ids.size(), batch.tokens()));
+  SIMILE_CHECK(batch.type_ids.empty() || batch.type_ids.size() == batch.ids.size(),
+               ErrorKind::kInput, "token batch: {} type ids for {} tokens", batch.type_ids.size(),
+               batch.tokens());
   check_ids(batch.ids, shape.vocabulary, "id");
   check_ids(batch.type_ids, std::max<int64_t>(shape.types, 1), "type id");
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/encoder_forward.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/byte_kernels.h"
 #include "simile/kernel/detail/encoder_tape.h"
@@ -29,8 +28,8 @@ EncoderForward::EncoderForward(const EncoderShape& shape, const EncoderWeights& 
     : shape_(shape), weights_(weights) {
   const int64_t longest = std::max({shape.hidden, shape.intermediate, shape.embedding_size()});
   SIMILE_CHECK(products != ProductType::kByte || longest <= kLongestByteSum, ErrorKind::kInput,
-               fmt::format("a layer is {} numbers wide; products in int8 take at most {}", longest,
-                           kLongestByteSum));
+               "a layer is {} numbers wide; products in int8 take at most {}", longest,
+               kLongestByteSum);
   const auto panels = std::make_shared<WeightPanels>(products);
   panels->pack(shape_, weights_, PanelUse::kForward, read_layer);
   panels_ = panels;

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"
@@ -23,8 +23,8 @@ const std::vector<std::string>& precision_names() {
 ProductType parse_precision(const std::string& name) {
   const auto& names = precision_names();
   const auto found = std::find(names.begin(), names.end(), name);
-  SIMILE_CHECK(found != names.end(), ErrorKind::kRecipe,
-               fmt::format("precision {}: expected {}", name, fmt::join(names, ", ")));
+  SIMILE_CHECK(found != names.end(), ErrorKind::kRecipe, "precision {}: expected {}", name,
+               fmt::join(names, ", "));
   return static_cast<ProductType>(found - names.begin());
 }
 

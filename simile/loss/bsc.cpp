@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"
@@ -172,11 +172,10 @@ Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
       all_scores.defined() && all_scores.dim() == 2 && all_scores.size(0) == m &&
           all_scores.size(1) >= m && all_scores.size(1) % m == 0,
       ErrorKind::kInput,
-      fmt::format("loss: the scores of all pairs should have shape [m, m + n·m] with m = "
-                  "{}, found {}; give each left text its score with every right text",
-                  m,
-                  all_scores.defined() ? fmt::format("[{}]", fmt::join(all_scores.sizes(), ", "))
-                                       : "nothing"));
+      "loss: the scores of all pairs should have shape [m, m + n·m] with m = "
+      "{}, found {}; give each left text its score with every right text",
+      m,
+      all_scores.defined() ? fmt::format("[{}]", fmt::join(all_scores.sizes(), ", ")) : "nothing");
   Tensor known;  // positives among the cells (left i, right j), [m, m]; not defined: plain loss
   if (treats_repeats(input, options.duplicates)) {
     const Tensor is_positive = positive_pairs(input, options);

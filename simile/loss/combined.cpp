@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/combined.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/graded.h"
 #include "simile/loss/loss_input.h"
@@ -19,9 +17,9 @@ using torch::Tensor;
 Tensor prefix(const Tensor& x, int64_t dimension) {
   if (!x.defined()) return x;
   SIMILE_CHECK(dimension >= 1 && dimension <= x.size(1), ErrorKind::kRecipe,
-               fmt::format("loss matryoshka: `dimensions` has {}, the embedding {} numbers; give "
-                           "dimensions from 1 to {}",
-                           dimension, x.size(1), x.size(1)));
+               "loss matryoshka: `dimensions` has {}, the embedding {} numbers; give "
+               "dimensions from 1 to {}",
+               dimension, x.size(1), x.size(1));
   return normalize_embeddings(x.narrow(1, 0, dimension), "l2");
 }
 
@@ -43,11 +41,11 @@ LossNeeds matryoshka_needs(const LossOptions& options) {
                "loss 'matryoshka' cuts embeddings, and one of its `of` reads a head, which sees "
                "them whole; choose losses on embeddings");
   for (const LossTerm& term : options.of) {
-    SIMILE_CHECK(
-        find_loss(term.name).parts(term).projection_learning_rate == nullptr, ErrorKind::kRecipe,
-        fmt::format("loss 'matryoshka' cuts embeddings, and '{}' compares them whole with a "
-                    "teacher's; put the two side by side in a sum",
-                    term.name));
+    SIMILE_CHECK(find_loss(term.name).parts(term).projection_learning_rate == nullptr,
+                 ErrorKind::kRecipe,
+                 "loss 'matryoshka' cuts embeddings, and '{}' compares them whole with a "
+                 "teacher's; put the two side by side in a sum",
+                 term.name);
   }
   needs.head = HeadNeed::kNone;
   return needs;
@@ -74,8 +72,8 @@ Tensor matryoshka_loss(const LossInput& input, const MatryoshkaOptions& options,
                "loss matryoshka has no `dimensions`; give some, such as [256, 128, 64]");
   SIMILE_CHECK(options.weights.empty() || options.weights.size() == options.dimensions.size(),
                ErrorKind::kRecipe,
-               fmt::format("loss matryoshka: {} weights for {} dimensions; give one for each",
-                           options.weights.size(), options.dimensions.size()));
+               "loss matryoshka: {} weights for {} dimensions; give one for each",
+               options.weights.size(), options.dimensions.size());
   Tensor sum;
   for (size_t i = 0; i < options.dimensions.size(); ++i) {
     const double weight = options.weights.empty() ? 1.0 : options.weights[i];

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/graded.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss_input.h"
 
@@ -31,12 +29,11 @@ Tensor deviations(const Tensor& values) {
 void check_classification(const LossInput& input) {
   check_loss_input(input);
   const int64_t m = input.left.size(0);
-  SIMILE_CHECK(
-      input.logits.defined() && input.logits.dim() == 2 && input.logits.size(0) == m,
-      ErrorKind::kInput,
-      fmt::format("loss: softmax_classification needs the logits of a head, [{}, classes], and "
-                  "there are none of that shape; give the objective a head",
-                  m));
+  SIMILE_CHECK(input.logits.defined() && input.logits.dim() == 2 && input.logits.size(0) == m,
+               ErrorKind::kInput,
+               "loss: softmax_classification needs the logits of a head, [{}, classes], and "
+               "there are none of that shape; give the objective a head",
+               m);
   SIMILE_CHECK(input.classes.defined() && input.classes.dim() == 1 && input.classes.size(0) == m,
                ErrorKind::kInput,
                "loss: softmax_classification needs classes, one for each row of the batch, and "
@@ -44,9 +41,9 @@ void check_classification(const LossInput& input) {
   const int64_t k = input.logits.size(1), low = input.classes.min().item<int64_t>(),
                 high = input.classes.max().item<int64_t>();
   SIMILE_CHECK(low >= 0 && high < k, ErrorKind::kInput,
-               fmt::format("loss: softmax_classification has a head of {} classes, 0 to {}, and "
-                           "found class {}; give the head as many outputs as the data has classes",
-                           k, k - 1, low < 0 ? low : high));
+               "loss: softmax_classification has a head of {} classes, 0 to {}, and "
+               "found class {}; give the head as many outputs as the data has classes",
+               k, k - 1, low < 0 ? low : high);
 }
 
 }  // namespace

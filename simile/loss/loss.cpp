@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/nn/trainable_encoder.h"
 
@@ -126,10 +126,10 @@ LossState Loss::state() const {
 void Loss::load_state(const LossState& state) {
   const std::vector<LossParameter> expected = parameters();
   const auto fail = [&](const std::string& found) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("checkpoint: loss '{}' has {} trained parameters, {}; was it written "
-                            "by another recipe?",
-                            row_->name, expected.size(), found));
+    detail::throw_error(ErrorKind::kInput,
+                        "checkpoint: loss '{}' has {} trained parameters, {}; was it written "
+                        "by another recipe?",
+                        row_->name, expected.size(), found);
   };
   if (state.size() != expected.size()) fail(fmt::format("the checkpoint {}", state.size()));
   for (size_t i = 0; i < state.size(); ++i) {
@@ -140,9 +140,9 @@ void Loss::load_state(const LossState& state) {
     SIMILE_CHECK(
         std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
         ErrorKind::kInput,
-        fmt::format("checkpoint: '{}' of loss '{}' should be finite; the checkpoint is damaged: "
-                    "resume from an earlier one",
-                    name, row_->name));
+        "checkpoint: '{}' of loss '{}' should be finite; the checkpoint is damaged: "
+        "resume from an earlier one",
+        name, row_->name);
     copy_from_host(values.data(), expected[i].tensor);
   }
   clamp_parameters();

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -21,14 +21,14 @@ std::string shape_text(const torch::Tensor& tensor) {
 
 void check_shape(const torch::Tensor& tensor, const char* name, torch::IntArrayRef expected) {
   SIMILE_CHECK(tensor.defined() && tensor.sizes() == expected, ErrorKind::kInput,
-               fmt::format("loss: {} should have shape [{}] like the left side, found {}", name,
-                           fmt::join(expected, ", "), shape_text(tensor)));
+               "loss: {} should have shape [{}] like the left side, found {}", name,
+               fmt::join(expected, ", "), shape_text(tensor));
 }
 
 void check_rows(const torch::Tensor& tensor, const char* name, int64_t m) {
   SIMILE_CHECK(!tensor.defined() || (tensor.dim() == 2 && tensor.size(0) == m), ErrorKind::kInput,
-               fmt::format("loss: {} should be [m, k] with m = {} as the left side has, found {}",
-                           name, m, shape_text(tensor)));
+               "loss: {} should be [m, k] with m = {} as the left side has, found {}", name, m,
+               shape_text(tensor));
 }
 
 using torch::Tensor;
@@ -48,8 +48,8 @@ Tensor divide_guarded(const Tensor& x, const Tensor& divisor) {
 void check_loss_input(const LossInput& input) {
   SIMILE_CHECK(input.left.defined() && input.left.dim() == 2 && input.left.size(0) > 0,
                ErrorKind::kInput,
-               fmt::format("loss: the left side should be embeddings [m, D] with m > 0, found {}",
-                           shape_text(input.left)));
+               "loss: the left side should be embeddings [m, D] with m > 0, found {}",
+               shape_text(input.left));
   if (input.right.defined()) check_shape(input.right, "the right side", input.left.sizes());
   for (const auto& negative : input.negatives) {
     check_shape(negative, "each negative", input.left.sizes());
@@ -92,8 +92,8 @@ Tensor normalize_embeddings(const Tensor& x, const std::string& name) {
   }
   if (name == "coordinate_l2") return divide_guarded(x, x.norm(2, {0}, true));
   SIMILE_CHECK(name == "coordinate_range" || name == "coordinate_minmax", ErrorKind::kRecipe,
-               fmt::format("'{}' is no normalisation; choose one of {}", name,
-                           fmt::join(normalization_names(), ", ")));
+               "'{}' is no normalisation; choose one of {}", name,
+               fmt::join(normalization_names(), ", "));
   const Tensor minimum = x.amin({0}, true);
   const Tensor range = x.amax({0}, true) - minimum;
   return divide_guarded(name == "coordinate_range" ? x : x - minimum, range);
@@ -114,15 +114,15 @@ Tensor row_distance(const Tensor& u, const Tensor& v, const std::string& name) {
 Tensor single_logits(const LossInput& input, const char* loss) {
   check_loss_input(input);
   SIMILE_CHECK(input.logits.defined(), ErrorKind::kInput,
-               fmt::format("loss: {} needs the number a head gives each pair, and there is no "
-                           "head; give the objective a head with one output",
-                           loss));
+               "loss: {} needs the number a head gives each pair, and there is no "
+               "head; give the objective a head with one output",
+               loss);
   const int64_t m = input.left.size(0);
   SIMILE_CHECK(input.logits.dim() == 2 && input.logits.size(0) == m && input.logits.size(1) == 1,
                ErrorKind::kInput,
-               fmt::format("loss: {} needs one number a pair from the head, [{}, 1], found [{}]; "
-                           "give the head one output",
-                           loss, m, fmt::join(input.logits.sizes(), ", ")));
+               "loss: {} needs one number a pair from the head, [{}, 1], found [{}]; "
+               "give the head one output",
+               loss, m, fmt::join(input.logits.sizes(), ", "));
   return input.logits.squeeze(1);
 }
 
@@ -167,11 +167,10 @@ void Temperature::clamp() {
 double Temperature::state() const { return trainable() ? parameter_.item<float>() : 0.0; }
 
 void Temperature::load_state(double state) {
-  SIMILE_CHECK(
-      std::isfinite(state), ErrorKind::kInput,
-      fmt::format("checkpoint: the temperature's parameter should be finite, found {}; the "
-                  "checkpoint is damaged: resume from an earlier one",
-                  state));
+  SIMILE_CHECK(std::isfinite(state), ErrorKind::kInput,
+               "checkpoint: the temperature's parameter should be finite, found {}; the "
+               "checkpoint is damaged: resume from an earlier one",
+               state);
   if (!trainable()) return;
   torch::NoGradGuard guard;
   parameter_.fill_(state);

@@ -10,7 +10,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/loss.h"
 #include "simile/loss/loss_input.h"
@@ -137,19 +137,17 @@ void check_terms(const LossOptions& options, const LossData& data) {
   }
   const std::string lack = find_lack(row.needs(options), data);
   const std::string where = data.file.empty() ? "" : data.file + ": ";
-  SIMILE_CHECK(
-      lack.empty(), ErrorKind::kRecipe,
-      fmt::format("{}loss '{}' needs {}; the data has {}; {}{}", where, options.name, lack,
-                  describe(data), lack == kUnitTargets ? rescaling(data) : "map what is missing",
-                  fitting_losses(data)));
+  SIMILE_CHECK(lack.empty(), ErrorKind::kRecipe, "{}loss '{}' needs {}; the data has {}; {}{}",
+               where, options.name, lack, describe(data),
+               lack == kUnitTargets ? rescaling(data) : "map what is missing",
+               fitting_losses(data));
   const double* threshold = row.parts(options).threshold;
-  SIMILE_CHECK(
-      threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
-      ErrorKind::kRecipe,
-      fmt::format("{}loss '{}' needs pairs with a target above its threshold {:g}; the data has "
-                  "{}; lower the threshold, or change data.score_scale (now {:g})",
-                  where, options.name, threshold != nullptr ? *threshold : 0.0, describe(data),
-                  data.score_scale));
+  SIMILE_CHECK(threshold == nullptr || !data.has_target || data.target_maximum > *threshold,
+               ErrorKind::kRecipe,
+               "{}loss '{}' needs pairs with a target above its threshold {:g}; the data has "
+               "{}; lower the threshold, or change data.score_scale (now {:g})",
+               where, options.name, threshold != nullptr ? *threshold : 0.0, describe(data),
+               data.score_scale);
 }
 
 }  // namespace

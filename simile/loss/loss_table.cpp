@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/nn/row_products.h"
 
@@ -32,12 +32,11 @@ const LossRow& find_loss(const std::string& name) {
     names.push_back(row.name);
   }
   const std::string nearest = nearest_name(name, names), hint = hint_of_foreign_loss(name);
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("'{}' is no loss{}; choose one of {}", name,
-                          !hint.empty()     ? hint
-                          : nearest.empty() ? ""
-                                            : ", did you mean '" + nearest + "'?",
-                          fmt::join(names, ", ")));
+  detail::throw_error(ErrorKind::kRecipe, "'{}' is no loss{}; choose one of {}", name,
+                      !hint.empty()     ? hint
+                      : nearest.empty() ? ""
+                                        : ", did you mean '" + nearest + "'?",
+                      fmt::join(names, ", "));
 }
 
 std::string losses_to_markdown() {
@@ -96,11 +95,10 @@ LossNeeds scored_pairs(bool unit_target) {
 }
 
 LossNeeds needs_of_terms(const LossOptions& options) {
-  SIMILE_CHECK(
-      !options.of.empty(), ErrorKind::kRecipe,
-      fmt::format("loss '{}' is made of others and has no `of`; name at least one, such as "
-                  "of: bsc",
-                  options.name));
+  SIMILE_CHECK(!options.of.empty(), ErrorKind::kRecipe,
+               "loss '{}' is made of others and has no `of`; name at least one, such as "
+               "of: bsc",
+               options.name);
   LossNeeds needs = find_loss(options.of[0].name).needs(options.of[0]);
   for (const LossTerm& term : options.of) needs = needs | find_loss(term.name).needs(term);
   return needs;

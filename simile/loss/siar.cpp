@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -28,12 +28,11 @@ void check_outputs(const SmoothOutput& a, const SmoothOutput& b) {
   SIMILE_CHECK(a.is_logits == b.is_logits, ErrorKind::kInput,
                "smoothness: expected two outputs of one kind, found logits and scores");
   SIMILE_CHECK(a.values.sizes() == b.values.sizes() && a.values.numel() > 0, ErrorKind::kInput,
-               fmt::format("smoothness: expected two outputs of one shape with at least one row, "
-                           "found [{}] and [{}]",
-                           fmt::join(a.values.sizes(), ", "), fmt::join(b.values.sizes(), ", ")));
+               "smoothness: expected two outputs of one shape with at least one row, "
+               "found [{}] and [{}]",
+               fmt::join(a.values.sizes(), ", "), fmt::join(b.values.sizes(), ", "));
   SIMILE_CHECK(!a.is_logits || a.values.dim() == 2, ErrorKind::kInput,
-               fmt::format("smoothness: expected logits [m, k], found [{}]",
-                           fmt::join(a.values.sizes(), ", ")));
+               "smoothness: expected logits [m, k], found [{}]", fmt::join(a.values.sizes(), ", "));
 }
 
 // The logits of a Bernoulli distribution are (0, z).
@@ -60,8 +59,7 @@ const std::vector<std::string> kModes = {"ball", "peer"};
 void check_name(const char* option, const std::string& name,
                 const std::vector<std::string>& names) {
   SIMILE_CHECK(std::find(names.begin(), names.end(), name) != names.end(), ErrorKind::kRecipe,
-               fmt::format("siar: {}: expected one of {}, found '{}'", option,
-                           fmt::join(names, ", "), name));
+               "siar: {}: expected one of {}, found '{}'", option, fmt::join(names, ", "), name);
 }
 
 Tensor row_norms(const Tensor& rows, const std::string& norm) {

@@ -22,7 +22,7 @@ SmoothOutput logits(const Tensor& values) { return {values, true}; }
 SmoothOutput scores(const Tensor& values) { return {values, false}; }
 
 // Two tensors of random numbers that collect gradients.
-std::vector<Tensor> random_pair(std::vector<int64_t> shape) {
+std::vector<Tensor> random_pair(const std::vector<int64_t>& shape) {
   auto generator = torch::make_generator<torch::CPUGeneratorImpl>(uint64_t{3});
   std::vector<Tensor> pair;
   for (int i = 0; i < 2; ++i) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss_input.h"
@@ -19,23 +19,22 @@ Tensor projected(const Tensor& x, const Tensor& teacher, const Tensor& projectio
   const int64_t size = x.size(1), teacher_size = teacher.size(1);
   if (!projection.defined()) {
     SIMILE_CHECK(size == teacher_size, ErrorKind::kInput,
-                 fmt::format("loss: distill has embeddings of {} numbers and a teacher's vectors "
-                             "of {}; give it a projection or choose a teacher of that size",
-                             size, teacher_size));
+                 "loss: distill has embeddings of {} numbers and a teacher's vectors "
+                 "of {}; give it a projection or choose a teacher of that size",
+                 size, teacher_size);
     return x;
   }
   SIMILE_CHECK(
       projection.dim() == 2 && projection.size(0) == teacher_size && projection.size(1) == size,
-      ErrorKind::kInput,
-      fmt::format("loss: distill needs a projection [{}, {}], found [{}]", teacher_size, size,
-                  fmt::join(projection.sizes(), ", ")));
+      ErrorKind::kInput, "loss: distill needs a projection [{}, {}], found [{}]", teacher_size,
+      size, fmt::join(projection.sizes(), ", "));
   return inner_products(x, projection.to(x.options()));
 }
 
 void check_teacher(const Tensor& x, const Tensor& teacher) {
-  SIMILE_CHECK(
-      teacher.defined() && teacher.dim() == 2 && teacher.size(0) == x.size(0), ErrorKind::kInput,
-      fmt::format("loss: distill needs a teacher's vector for each of {} texts", x.size(0)));
+  SIMILE_CHECK(teacher.defined() && teacher.dim() == 2 && teacher.size(0) == x.size(0),
+               ErrorKind::kInput, "loss: distill needs a teacher's vector for each of {} texts",
+               x.size(0));
 }
 
 // cos(x_i, x_j) [m, m].
@@ -62,16 +61,15 @@ void check_teachers(const LossInput& input) {
       "loss: rcl needs the vectors frozen models gave both sides, and there are none; give "
       "the objective teachers or choose a loss without");
   SIMILE_CHECK(input.left_teachers.size() == input.right_teachers.size(), ErrorKind::kInput,
-               fmt::format("loss: rcl needs every teacher's vectors of both sides, found {} for "
-                           "the left and {} for the right",
-                           input.left_teachers.size(), input.right_teachers.size()));
+               "loss: rcl needs every teacher's vectors of both sides, found {} for "
+               "the left and {} for the right",
+               input.left_teachers.size(), input.right_teachers.size());
   for (const auto* side : {&input.left_teachers, &input.right_teachers}) {
     for (const Tensor& teacher : *side) {
-      SIMILE_CHECK(
-          teacher.sizes() == input.left.sizes(), ErrorKind::kInput,
-          fmt::format("loss: rcl compares texts with their teachers' vectors, which should be [{}] "
-                      "like them, found [{}]; choose a teacher with vectors of that size",
-                      fmt::join(input.left.sizes(), ", "), fmt::join(teacher.sizes(), ", ")));
+      SIMILE_CHECK(teacher.sizes() == input.left.sizes(), ErrorKind::kInput,
+                   "loss: rcl compares texts with their teachers' vectors, which should be [{}] "
+                   "like them, found [{}]; choose a teacher with vectors of that size",
+                   fmt::join(input.left.sizes(), ", "), fmt::join(teacher.sizes(), ", "));
     }
   }
 }
@@ -122,9 +120,9 @@ Tensor distill_loss(const LossInput& input, const DistillOptions& options,
                     const Tensor& projection) {
   check_loss_input(input);
   SIMILE_CHECK(input.left_teachers.size() == 1, ErrorKind::kInput,
-               fmt::format("loss: distill needs the vectors that one frozen model gave the texts, "
-                           "and there are those of {}; give the objective one teacher",
-                           input.left_teachers.size()));
+               "loss: distill needs the vectors that one frozen model gave the texts, "
+               "and there are those of {}; give the objective one teacher",
+               input.left_teachers.size());
   const bool has_right = !input.right_teachers.empty();
   SIMILE_CHECK(!has_right || input.right.defined(), ErrorKind::kInput,
                "loss: distill found a teacher's vectors of right texts, and the batch has none");

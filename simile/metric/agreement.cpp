@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/metric/agreement.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -198,9 +196,9 @@ ClassificationScores score_classes(const std::vector<int64_t>& gold,
   for (size_t i = 0; i < gold.size(); ++i) {
     const auto check = [&](const char* side, int64_t value) {
       SIMILE_CHECK(value >= 0 && value < classes, ErrorKind::kInput,
-                   fmt::format("classification: expected {} classes from 0 to {}, found {} at "
-                               "position {}",
-                               side, classes - 1, value, i));
+                   "classification: expected {} classes from 0 to {}, found {} at "
+                   "position {}",
+                   side, classes - 1, value, i);
     };
     check("gold", gold[i]);
     check("predicted", predicted[i]);

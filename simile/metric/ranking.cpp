@@ -10,7 +10,7 @@
 #include <functional>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/metric/significance.h"
 
 namespace simile {
@@ -73,12 +73,11 @@ const RankingMetricRow kRows[] = {
     known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
   }
   const std::string nearest = nearest_name(name, known);
-  throw Error(
-      ErrorKind::kRecipe,
-      fmt::format("unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
-                  "mrr and ndcg may have one too)",
-                  name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                  fmt::join(known, ", ")));
+  detail::throw_error(ErrorKind::kRecipe,
+                      "unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
+                      "mrr and ndcg may have one too)",
+                      name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                      fmt::join(known, ", "));
 }
 
 RankingMetric parse_metric(const std::string& name) {
@@ -105,15 +104,14 @@ TieBreak parse_tie_break(const std::string& name) {
   if (name == "trec_eval") return TieBreak::kTrecEval;
   if (name == "input") return TieBreak::kInput;
   if (name == "id") return TieBreak::kId;
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("ties: expected trec_eval, input or id, found '{}'", name));
+  detail::throw_error(ErrorKind::kRecipe, "ties: expected trec_eval, input or id, found '{}'",
+                      name);
 }
 
 Gain parse_gain(const std::string& name) {
   if (name == "linear") return Gain::kLinear;
   if (name == "exponential") return Gain::kExponential;
-  throw Error(ErrorKind::kRecipe,
-              fmt::format("gain: expected linear or exponential, found '{}'", name));
+  detail::throw_error(ErrorKind::kRecipe, "gain: expected linear or exponential, found '{}'", name);
 }
 
 std::string RankingMetric::name() const {
@@ -185,7 +183,7 @@ std::vector<int64_t> rank_by_score(const std::vector<double>& scores,
   check_same_length("ranking", scores.size(), ids.size());
   for (size_t i = 0; i < scores.size(); ++i) {
     SIMILE_CHECK(!std::isnan(scores[i]), ErrorKind::kInput,
-                 fmt::format("the score of document '{}' is not a number", ids[i]));
+                 "the score of document '{}' is not a number", ids[i]);
   }
   std::vector<int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), int64_t{0});

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/metric/significance.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 
@@ -22,16 +20,16 @@ std::vector<double> paired_differences(const char* test, const std::vector<doubl
   check_same_length(test, a.size(), b.size());
   check_finite(test, a);
   check_finite(test, b);
-  SIMILE_CHECK(a.size() >= 2, ErrorKind::kInput,
-               fmt::format("{}: expected at least two pairs, found {}", test, a.size()));
+  SIMILE_CHECK(a.size() >= 2, ErrorKind::kInput, "{}: expected at least two pairs, found {}", test,
+               a.size());
   std::vector<double> differences;
   for (size_t i = 0; i < a.size(); ++i) differences.push_back(b[i] - a[i]);
   return differences;
 }
 
 void check_samples(const char* test, int64_t samples) {
-  SIMILE_CHECK(samples >= 1, ErrorKind::kInput,
-               fmt::format("{}: expected at least one sample, found {}", test, samples));
+  SIMILE_CHECK(samples >= 1, ErrorKind::kInput, "{}: expected at least one sample, found {}", test,
+               samples);
 }
 
 // The continued fraction of I_x(a, b), which converges fast for x < (a + 1) / (a + b + 2).
@@ -94,15 +92,14 @@ double percentile(const std::vector<double>& sorted, double fraction) {
 
 void check_same_length(const char* metric, size_t left, size_t right) {
   SIMILE_CHECK(left == right, ErrorKind::kInput,
-               fmt::format("{}: expected two lists of the same length, found {} and {} values",
-                           metric, left, right));
+               "{}: expected two lists of the same length, found {} and {} values", metric, left,
+               right);
 }
 
 void check_finite(const char* metric, const std::vector<double>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    SIMILE_CHECK(
-        std::isfinite(values[i]), ErrorKind::kInput,
-        fmt::format("{}: expected finite numbers, found {} at position {}", metric, values[i], i));
+    SIMILE_CHECK(std::isfinite(values[i]), ErrorKind::kInput,
+                 "{}: expected finite numbers, found {} at position {}", metric, values[i], i);
   }
 }
 
@@ -192,9 +189,8 @@ std::vector<double> bootstrap_values(int64_t examples, const Statistic& statisti
 }
 
 Interval percentile_interval(std::vector<double> values, double confidence) {
-  SIMILE_CHECK(
-      confidence > 0 && confidence < 1, ErrorKind::kInput,
-      fmt::format("bootstrap: expected a confidence between 0 and 1, found {}", confidence));
+  SIMILE_CHECK(confidence > 0 && confidence < 1, ErrorKind::kInput,
+               "bootstrap: expected a confidence between 0 and 1, found {}", confidence);
   std::sort(values.begin(), values.end());
   const double tail = (1 - confidence) / 2;
   return {percentile(values, tail), percentile(values, 1 - tail)};
@@ -207,18 +203,17 @@ Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double
 
 double student_two_sided(double t, int64_t degrees) {
   SIMILE_CHECK(degrees >= 1 && !std::isnan(t), ErrorKind::kInput,
-               fmt::format("Student's distribution: expected a number and at least one degree of "
-                           "freedom, found {} and {}",
-                           t, degrees));
+               "Student's distribution: expected a number and at least one degree of "
+               "freedom, found {} and {}",
+               t, degrees);
   if (std::isinf(t)) return 0;
   const auto freedom = static_cast<double>(degrees);
   return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
 double incomplete_beta(double a, double b, double x) {
-  SIMILE_CHECK(
-      a > 0 && b > 0 && x >= 0 && x <= 1, ErrorKind::kInput,
-      fmt::format("incomplete beta: expected a, b > 0 and 0 <= x <= 1, found {}, {}, {}", a, b, x));
+  SIMILE_CHECK(a > 0 && b > 0 && x >= 0 && x <= 1, ErrorKind::kInput,
+               "incomplete beta: expected a, b > 0 and 0 <= x <= 1, found {}, {}, {}", a, b, x);
   if (x == 0 || x == 1) return x;
   const double log_front =
       std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x);

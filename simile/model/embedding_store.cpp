@@ -12,8 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/half.h"
 
 namespace simile {
@@ -24,7 +24,7 @@ constexpr size_t kPrefix = 10;  // magic, version, length of the header
 constexpr size_t kAlignment = 64;
 
 [[noreturn]] void fail(const std::string& path, const std::string& message) {
-  throw Error(ErrorKind::kInput, fmt::format("{}: {}", path, message));
+  detail::throw_error(ErrorKind::kInput, "{}: {}", path, message);
 }
 
 // Bytes of a strange file as a message can show them.
@@ -164,16 +164,16 @@ void EmbeddingStoreWriter::write(std::string_view bytes) {
 
 void EmbeddingStoreWriter::append(const Matrix<float>& block) {
   SIMILE_CHECK(block.cols == dimension_ && written_ + block.rows <= rows_, ErrorKind::kFailed,
-               fmt::format("{}: expected {} more vectors of size {}, found {} of size {}", path_,
-                           rows_ - written_, dimension_, block.rows, block.cols));
+               "{}: expected {} more vectors of size {}, found {} of size {}", path_,
+               rows_ - written_, dimension_, block.rows, block.cols);
   for (size_t i = 0; i < block.values.size(); ++i) {
     const float value = block.values[i];
     const bool is_float = precision_ == NpyNumber::kFloat;
     SIMILE_CHECK(std::isfinite(is_float ? value : half_to_float(float_to_half(value))),
                  ErrorKind::kFailed,
-                 fmt::format("{}: {} holds no number as large as {} of vector {} (numbered from 0)",
-                             path_, precision_name(precision_), block.values[i],
-                             written_ + static_cast<int64_t>(i) / dimension_));
+                 "{}: {} holds no number as large as {} of vector {} (numbered from 0)", path_,
+                 precision_name(precision_), block.values[i],
+                 written_ + static_cast<int64_t>(i) / dimension_);
   }
   if (precision_ == NpyNumber::kFloat) {
     write(
@@ -187,12 +187,11 @@ void EmbeddingStoreWriter::append(const Matrix<float>& block) {
 }
 
 void EmbeddingStoreWriter::finish(const std::string& fingerprint) {
-  SIMILE_CHECK(written_ == rows_, ErrorKind::kFailed,
-               fmt::format("{}: expected {} vectors, found {}", path_, rows_, written_));
+  SIMILE_CHECK(written_ == rows_, ErrorKind::kFailed, "{}: expected {} vectors, found {}", path_,
+               rows_, written_);
   std::error_code error;
   std::filesystem::remove(note_path(path_), error);
-  SIMILE_CHECK(!error, ErrorKind::kIo,
-               fmt::format("cannot remove '{}': {}", note_path(path_), error.message()));
+  SIMILE_CHECK(!error, ErrorKind::kIo, "cannot remove '{}': {}", note_path(path_), error.message());
   file_.commit();
   nlohmann::ordered_json note;
   note["fingerprint"] = fingerprint;
@@ -212,10 +211,10 @@ EmbeddingStore::EmbeddingStore(const std::string& path)
       json.is_object() ? detail::JsonObject(json, note).text_or(kChecksum, "") : "";
   if (expected.empty()) return;  // older files have none
   SIMILE_CHECK(hash_file(path) == expected, ErrorKind::kInput,
-               fmt::format("'{}' is damaged or was replaced: its checksum is not the one in '{}'; "
-                           "make the vectors again, or, where the change was meant, delete the "
-                           "latter",
-                           path, note));
+               "'{}' is damaged or was replaced: its checksum is not the one in '{}'; "
+               "make the vectors again, or, where the change was meant, delete the "
+               "latter",
+               path, note);
   verified_ = true;
 }
 

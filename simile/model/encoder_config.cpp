@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_family.h"
@@ -41,37 +41,35 @@ constexpr SizeRow kSizes[] = {
 const EncoderFamily& known_family(const std::string& model_type, const std::string& source) {
   const EncoderFamily* family = find_encoder_family(model_type);
   SIMILE_CHECK(family != nullptr && family->read_variant != nullptr, ErrorKind::kInput,
-               fmt::format("{}: \"model_type\" is \"{}\"; known: {}", source, model_type,
-                           fmt::join(encoder_family_names(), ", ")));
+               "{}: \"model_type\" is \"{}\"; known: {}", source, model_type,
+               fmt::join(encoder_family_names(), ", "));
   return *family;
 }
 
 void check_joined(const EncoderConfig& config, const std::string& source) {
   const size_t count = config.parts.size();
-  SIMILE_CHECK(
-      count >= 2 && count <= kMostParts, ErrorKind::kInput,
-      fmt::format("{}: a joined model of {} part(s); expected 2 to {}", source, count, kMostParts));
+  SIMILE_CHECK(count >= 2 && count <= kMostParts, ErrorKind::kInput,
+               "{}: a joined model of {} part(s); expected 2 to {}", source, count, kMostParts);
   for (size_t i = 0; i < count; ++i) {
     const PartConfig& part = config.parts[i];
     const std::string name = fmt::format("{}: part {}", source, i);
     SIMILE_CHECK(!part.encoder.is_joined(), ErrorKind::kInput,
-                 fmt::format("{} is a joined model itself; join its parts instead, which are "
-                             "model folders of their own inside it",
-                             name));
+                 "{} is a joined model itself; join its parts instead, which are "
+                 "model folders of their own inside it",
+                 name);
     check_encoder_config(part.encoder, name);
     SIMILE_CHECK(part.weight > 0 && part.weight <= kHeaviest, ErrorKind::kInput,
-                 fmt::format("{}: \"weight\" is {}; expected a number above 0 and at most {:g}",
-                             name, part.weight, kHeaviest));
+                 "{}: \"weight\" is {}; expected a number above 0 and at most {:g}", name,
+                 part.weight, kHeaviest);
     const int64_t most = part.encoder.shape().longest_sequence();
     SIMILE_CHECK(part.max_length > config.closing_tokens && part.max_length <= most,
-                 ErrorKind::kInput,
-                 fmt::format("{} sees {} tokens of a text; expected {} to {}", name,
-                             part.max_length, config.closing_tokens + 1, most));
+                 ErrorKind::kInput, "{} sees {} tokens of a text; expected {} to {}", name,
+                 part.max_length, config.closing_tokens + 1, most);
   }
   SIMILE_CHECK(config.hidden <= kWidest, ErrorKind::kInput,
-               fmt::format("{}: the parts' vectors have {} numbers together; at most {} are "
-                           "accepted",
-                           source, config.hidden, kWidest));
+               "{}: the parts' vectors have {} numbers together; at most {} are "
+               "accepted",
+               source, config.hidden, kWidest);
 }
 
 }  // namespace
@@ -164,7 +162,7 @@ void check_encoder_config(const EncoderConfig& c, const std::string& source) {
   if (c.is_joined()) return check_joined(c, source);
   const auto check_size = [&](const std::string& key, int64_t value, int64_t most) {
     SIMILE_CHECK(value >= 1 && value <= most, ErrorKind::kInput,
-                 fmt::format("{}: \"{}\" is {}; expected 1 to {}", source, key, value, most));
+                 "{}: \"{}\" is {}; expected 1 to {}", source, key, value, most);
   };
   if (c.variant.averaged) {
     check_size("hidden_size", c.hidden, kWidest);
@@ -177,20 +175,20 @@ void check_encoder_config(const EncoderConfig& c, const std::string& source) {
   check_size("embedding_size", s.embedding_size(), kWidest);
   if (!keys.types.empty() && c.types != 0) check_size(keys.types, c.types, 1024);
   SIMILE_CHECK(c.hidden % c.heads == 0, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" {} is not a multiple of \"{}\" {}", source, keys.hidden,
-                           c.hidden, keys.heads, c.heads));
+               "{}: \"{}\" {} is not a multiple of \"{}\" {}", source, keys.hidden, c.hidden,
+               keys.heads, c.heads);
   SIMILE_CHECK(s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" {} makes heads of {} numbers; rotary positions need an even "
-                           "number",
-                           source, keys.heads, c.heads, s.head_size()));
+               "{}: \"{}\" {} makes heads of {} numbers; rotary positions need an even "
+               "number",
+               source, keys.heads, c.heads, s.head_size());
   SIMILE_CHECK(s.longest_sequence() > 0, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" is {}, but the first token's position is {}", source,
-                           keys.positions, c.positions, s.position_offset));
+               "{}: \"{}\" is {}, but the first token's position is {}", source, keys.positions,
+               c.positions, s.position_offset);
   const int64_t layer = 4 * c.hidden * c.hidden + c.hidden * (s.up_size() + c.intermediate);
   const int64_t numbers = c.layers * layer + (c.vocabulary + c.positions) * s.embedding_size();
   SIMILE_CHECK(numbers <= kMostNumbers, ErrorKind::kInput,
-               fmt::format("{}: its sizes describe {} weights; at most {} are accepted", source,
-                           numbers, kMostNumbers));
+               "{}: its sizes describe {} weights; at most {} are accepted", source, numbers,
+               kMostNumbers);
 }
 
 EncoderConfig parse_encoder_config(const std::string& text, const std::string& source) {
@@ -220,8 +218,8 @@ EncoderConfig parse_encoder_config(const std::string& text, const std::string& s
   }
   family.read_variant(json, c);
   SIMILE_CHECK(c.pad_token_id < c.vocabulary || !json.has("pad_token_id"), ErrorKind::kInput,
-               fmt::format("{}: \"pad_token_id\" must be below \"vocab_size\" {}, but it is {}",
-                           source, c.vocabulary, c.pad_token_id));
+               "{}: \"pad_token_id\" must be below \"vocab_size\" {}, but it is {}", source,
+               c.vocabulary, c.pad_token_id);
   check_encoder_config(c, source);
   c.document = text;
   return c;
@@ -259,11 +257,10 @@ std::string encoder_config_to_json(const EncoderConfig& c) {
     return detail::dump_json(json) + "\n";
   }
   const EncoderFamily& family = known_family(c.model_type, kSource);
-  SIMILE_CHECK(
-      !c.document.empty() || c.model_type == "bert", ErrorKind::kInput,
-      fmt::format("{}: one of \"model_type\" \"{}\" can only be saved when it was read from "
-                  "a config.json",
-                  kSource, c.model_type));
+  SIMILE_CHECK(!c.document.empty() || c.model_type == "bert", ErrorKind::kInput,
+               "{}: one of \"model_type\" \"{}\" can only be saved when it was read from "
+               "a config.json",
+               kSource, c.model_type);
   const EncoderKeys& keys = family.keys;
   detail::Json json = c.document.empty()
                           ? detail::Json{{"hidden_act", activation_name(c.variant.activation)},

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_config.h"
 
@@ -40,28 +40,24 @@ constexpr int64_t kWidest = 65536;
 
 // A key that may have one value only, absent being that value or `fallback`.
 void check_flag(const JsonObject& json, const char* key, bool only) {
-  SIMILE_CHECK(
-      json.flag_or(key, only) == only, ErrorKind::kInput,
-      fmt::format("{}: \"{}\" is {}; only {} is supported", json.source(), key, !only, only));
+  SIMILE_CHECK(json.flag_or(key, only) == only, ErrorKind::kInput,
+               "{}: \"{}\" is {}; only {} is supported", json.source(), key, !only, only);
 }
 void check_absent(const JsonObject& json, const char* key) {
-  SIMILE_CHECK(!json.has(key), ErrorKind::kInput,
-               fmt::format("{}: \"{}\" is {}; only null is supported", json.source(), key,
-                           describe_json(json.at(key))));
+  SIMILE_CHECK(!json.has(key), ErrorKind::kInput, "{}: \"{}\" is {}; only null is supported",
+               json.source(), key, describe_json(json.at(key)));
 }
 void check_number(const JsonObject& json, const char* key, double only, double fallback) {
   const double value = json.number_or(key, fallback, -1e300, 1e300);
-  SIMILE_CHECK(
-      value == only, ErrorKind::kInput,
-      fmt::format("{}: \"{}\" is {}; only {} is supported", json.source(), key, value, only));
+  SIMILE_CHECK(value == only, ErrorKind::kInput, "{}: \"{}\" is {}; only {} is supported",
+               json.source(), key, value, only);
 }
 
 // What the families of the transformers library with BERT's keys have in common.
 void check_encoder_only(const JsonObject& json) {
   detail::check_text(json, "position_embedding_type", "absolute");
-  SIMILE_CHECK(
-      !json.flag_or("is_decoder", false), ErrorKind::kInput,
-      fmt::format("{}: \"is_decoder\" is true; only encoders are supported", json.source()));
+  SIMILE_CHECK(!json.flag_or("is_decoder", false), ErrorKind::kInput,
+               "{}: \"is_decoder\" is true; only encoders are supported", json.source());
 }
 
 float read_base(const JsonObject& json, const char* key, double fallback) {
@@ -98,10 +94,10 @@ int64_t read_layer_types(const JsonObject& json, int64_t layers, int64_t fallbac
     known = (i % every == 0) == (std::count(global.begin(), global.end(), i) > 0);
   }
   SIMILE_CHECK(known, ErrorKind::kInput,
-               fmt::format("{}: \"layer_types\" must say \"full_attention\" for layer 0 and every "
-                           "n-th from there, and \"sliding_attention\" for the others of the {} "
-                           "layers",
-                           json.source(), layers));
+               "{}: \"layer_types\" must say \"full_attention\" for layer 0 and every "
+               "n-th from there, and \"sliding_attention\" for the others of the {} "
+               "layers",
+               json.source(), layers);
   return every;
 }
 
@@ -281,10 +277,10 @@ EncoderFamily nomic() {
     constexpr const char* kNames[] = {"gelu",   "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
                                       "swiglu", "geglu"};
     const std::string activation = json.text_or("activation_function", "gelu");
-    SIMILE_CHECK(
-        std::count(std::begin(kNames), std::end(kNames), activation) > 0, ErrorKind::kInput,
-        fmt::format("{}: \"activation_function\" is \"{}\", which is not supported; known: {}",
-                    json.source(), activation, fmt::join(kNames, ", ")));
+    SIMILE_CHECK(std::count(std::begin(kNames), std::end(kNames), activation) > 0,
+                 ErrorKind::kInput,
+                 "{}: \"activation_function\" is \"{}\", which is not supported; known: {}",
+                 json.source(), activation, fmt::join(kNames, ", "));
     v.gated = activation == "swiglu" || activation == "geglu";
     v.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
     const auto rounded = [](int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; };
@@ -339,9 +335,8 @@ Activation parse_activation(const std::string& name, const std::string& key,
   for (const NamedActivation& row : kActivations) {
     if (name == row.name) return row.activation;
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: \"{}\" is \"{}\", which is not supported; known: {}", source, key,
-                          name, fmt::join(encoder_activation_names(), ", ")));
+  detail::throw_error(ErrorKind::kInput, "{}: \"{}\" is \"{}\", which is not supported; known: {}",
+                      source, key, name, fmt::join(encoder_activation_names(), ", "));
 }
 
 std::vector<std::string> encoder_activation_names() {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/encoder_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <future>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/sequence_encoders.h"
@@ -59,9 +57,9 @@ void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
   }
   for (size_t i = 0; i < pieces.size(); ++i) {
     SIMILE_CHECK(finite[i] != 0, ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' holds a number that is not finite: the model is "
-                             "damaged",
-                             file.path(), pieces[i].tensor->name));
+                 "{}: tensor '{}' holds a number that is not finite: the model is "
+                 "damaged",
+                 file.path(), pieces[i].tensor->name);
   }
 }
 
@@ -103,9 +101,8 @@ template <typename Visit>
 void for_each_part(const std::string& path, const EncoderConfig& config, const Visit& visit) {
   check_encoder_config(config, path);
   const std::vector<std::string> weights = joined_weights(path);
-  SIMILE_CHECK(
-      weights.size() == config.parts.size(), ErrorKind::kInput,
-      fmt::format("{}: it names {} parts; expected {}", path, weights.size(), config.parts.size()));
+  SIMILE_CHECK(weights.size() == config.parts.size(), ErrorKind::kInput,
+               "{}: it names {} parts; expected {}", path, weights.size(), config.parts.size());
   const std::vector<int64_t> offsets = part_offsets(config.shape());
   for (size_t i = 0; i < weights.size(); ++i) {
     visit(weights[i], config.parts[i].encoder, offsets[i]);

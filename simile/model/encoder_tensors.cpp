@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"
@@ -146,8 +146,7 @@ QuantisedMatrix quantise(const std::string& path, const ParameterSlot& slot, con
   out.scales.resize(static_cast<size_t>(slot.shape[0]));
   SIMILE_CHECK(
       quantise_rows(values, slot.shape[0], slot.shape[1], out.numbers.data(), out.scales.data()),
-      ErrorKind::kFailed,
-      fmt::format("{}: tensor '{}' holds a number that is not finite", path, slot.name));
+      ErrorKind::kFailed, "{}: tensor '{}' holds a number that is not finite", path, slot.name);
   return out;
 }
 
@@ -243,11 +242,10 @@ void write_encoder_weights(const std::string& path, const EncoderConfig& config,
     const float* const values = flat + slot.offset;
     for (int64_t i = 0; type == TensorType::kF16 && i < slot.size; ++i) {
       // It would be read back as infinite.
-      SIMILE_CHECK(
-          std::abs(values[i]) < 65520.0f, ErrorKind::kFailed,
-          fmt::format("{}: tensor '{}' holds {}, which half precision cannot; the largest is "
-                      "65504: save it in single precision",
-                      path, slot.name, values[i]));
+      SIMILE_CHECK(std::abs(values[i]) < 65520.0f, ErrorKind::kFailed,
+                   "{}: tensor '{}' holds {}, which half precision cannot; the largest is "
+                   "65504: save it in single precision",
+                   path, slot.name, values[i]);
     }
     tensors.push_back({family_tensor_name(family, slot.name), slot.shape, values, type});
   }
@@ -281,9 +279,9 @@ std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderC
     if (!tensor->strides.empty()) {
       copied += tensor->bytes;
       SIMILE_CHECK(copied <= kMostCopied, ErrorKind::kInput,
-                   fmt::format("{}: tensors beside the encoder that are views of others have more "
-                               "than {} bytes",
-                               source.path(), kMostCopied));
+                   "{}: tensors beside the encoder that are views of others have more "
+                   "than {} bytes",
+                   source.path(), kMostCopied);
       memory.push_back(row_by_row(source, *tensor));
       values = memory.back().data();
     }

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/module_reader.h"
 #include "simile/model/tokenizer_files.h"
@@ -45,21 +45,20 @@ void check_list(const std::vector<ModuleEntry>& list, const std::string& source)
     const bool known = module.type == kTransformer || module.type == kPooling ||
                        module.type == kStatic || module.type == kJoined || may_follow(module);
     SIMILE_CHECK(known, ErrorKind::kInput,
-                 fmt::format("{}: module \"{}\" is not supported; known: Transformer, Pooling, "
-                             "StaticEmbedding, Joined, Dense, LayerNorm, Normalize, Dropout",
-                             source, module.type));
+                 "{}: module \"{}\" is not supported; known: Transformer, Pooling, "
+                 "StaticEmbedding, Joined, Dense, LayerNorm, Normalize, Dropout",
+                 source, module.type);
   }
   const bool pools = list.size() >= 2 && list[0].type == kTransformer && list[1].type == kPooling;
   const bool ordered = (pools || encoder_modules(list) == 1) && list.size() <= kMostModules &&
                        std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)),
                                    list.end(), may_follow);
-  SIMILE_CHECK(
-      ordered, ErrorKind::kInput,
-      fmt::format(
-          "{}: modules must be Transformer, Pooling (or StaticEmbedding or Joined alone) and "
-          "then any of Dense, LayerNorm, Normalize and Dropout, in this order and {} at "
-          "most",
-          source, kMostModules));
+  SIMILE_CHECK(ordered, ErrorKind::kInput,
+
+               "{}: modules must be Transformer, Pooling (or StaticEmbedding or Joined alone) and "
+               "then any of Dense, LayerNorm, Normalize and Dropout, in this order and {} at "
+               "most",
+               source, kMostModules);
 }
 
 // The newer schema's names in their order; the older schema's flags in the order of
@@ -72,13 +71,13 @@ std::vector<PoolingMode> read_modes(const JsonObject& json) {
       const auto row = std::find_if(pooling_modes().begin(), pooling_modes().end(),
                                     [&](const PoolingModeRow& known) { return one == known.name; });
       SIMILE_CHECK(row != pooling_modes().end(), ErrorKind::kInput,
-                   fmt::format("{}: \"pooling_mode\" is {}; known: {}", json.source(),
-                               describe_json(one), fmt::join(pooling_mode_names(), ", ")));
+                   "{}: \"pooling_mode\" is {}; known: {}", json.source(), describe_json(one),
+                   fmt::join(pooling_mode_names(), ", "));
       modes.push_back(row->mode);
     }
     SIMILE_CHECK(!modes.empty() && modes.size() <= pooling_modes().size(), ErrorKind::kInput,
-                 fmt::format("{}: \"pooling_mode\" names {} modes; expected 1 to {}", json.source(),
-                             modes.size(), pooling_modes().size()));
+                 "{}: \"pooling_mode\" names {} modes; expected 1 to {}", json.source(),
+                 modes.size(), pooling_modes().size());
     return modes;
   }
   for (const PoolingModeRow& row : pooling_modes()) {
@@ -97,8 +96,8 @@ Pooling read_pooling(const std::string& path, int64_t hidden) {
   for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) {
     const int64_t size = json.integer_or(key, hidden, 0, int64_t{1} << 32);
     SIMILE_CHECK(size == hidden, ErrorKind::kInput,
-                 fmt::format("{}: \"{}\" is {}, but config.json says \"hidden_size\" {}", path, key,
-                             size, hidden));
+                 "{}: \"{}\" is {}, but config.json says \"hidden_size\" {}", path, key, size,
+                 hidden);
   }
   Pooling pooling;
   pooling.modes = read_modes(json);
@@ -112,23 +111,21 @@ void check_keys(const Json& object, const std::string& source,
                 const std::vector<std::string>& known) {
   for (const auto& [key, value] : object.items()) {
     SIMILE_CHECK(std::find(known.begin(), known.end(), key) != known.end(), ErrorKind::kInput,
-                 fmt::format("{}: \"{}\" is {}: this key is not known; known: {}", source, key,
-                             describe_json(value), fmt::join(known, ", ")));
+                 "{}: \"{}\" is {}: this key is not known; known: {}", source, key,
+                 describe_json(value), fmt::join(known, ", "));
   }
 }
 
 void check_text(const JsonObject& json, const char* key, const std::string& only) {
   const std::string value = json.text_or(key, only);
-  SIMILE_CHECK(value == only, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" is \"{}\"; only \"{}\" is supported", json.source(), key,
-                           value, only));
+  SIMILE_CHECK(value == only, ErrorKind::kInput, "{}: \"{}\" is \"{}\"; only \"{}\" is supported",
+               json.source(), key, value, only);
 }
 
 void check_inside(const std::string& path, const std::string& source) {
   const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
-  SIMILE_CHECK(
-      !leaves, ErrorKind::kInput,
-      fmt::format("{}: \"path\" is \"{}\", which leads out of the model folder", source, path));
+  SIMILE_CHECK(!leaves, ErrorKind::kInput,
+               "{}: \"path\" is \"{}\", which leads out of the model folder", source, path);
 }
 
 bool is_static(const std::vector<ModuleEntry>& list) {
@@ -141,8 +138,7 @@ bool is_joined(const std::vector<ModuleEntry>& list) {
 
 std::vector<ModuleEntry> read_module_list(const std::string& path) {
   const Json list = read_json(path);
-  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
-               fmt::format("{}: expected a list of modules", path));
+  SIMILE_CHECK(list.is_array(), ErrorKind::kInput, "{}: expected a list of modules", path);
   std::vector<ModuleEntry> modules;
   for (const Json& item : list) {
     const JsonObject json(item, path);
@@ -195,12 +191,11 @@ void check_arguments(const Json& arguments, const std::string& where) {
       "trust_remote_code", "torch_dtype",     "dtype",
       "revision",          "use_safetensors", "attn_implementation",
       "add_pooling_layer", "unpad_inputs",    "use_memory_efficient_attention"};
-  SIMILE_CHECK(arguments.is_object(), ErrorKind::kInput,
-               fmt::format("{} must be an object, but it is {}", where, describe_json(arguments)));
+  SIMILE_CHECK(arguments.is_object(), ErrorKind::kInput, "{} must be an object, but it is {}",
+               where, describe_json(arguments));
   for (const auto& [key, value] : arguments.items()) {
-    SIMILE_CHECK(
-        kHarmless.count(key) > 0, ErrorKind::kInput,
-        fmt::format("{}: \"{}\" is {}, which is not supported", where, key, describe_json(value)));
+    SIMILE_CHECK(kHarmless.count(key) > 0, ErrorKind::kInput,
+                 "{}: \"{}\" is {}, which is not supported", where, key, describe_json(value));
   }
 }
 
@@ -224,8 +219,8 @@ void check_text_keys(const JsonObject& json, const Json& parsed) {
                key == "model_kwargs" || key == "processor_kwargs" || key == "config_kwargs") {
       check_arguments(value, where);
     } else {
-      throw Error(ErrorKind::kInput,
-                  fmt::format("{} is {}: this key is not known", where, describe_json(value)));
+      detail::throw_error(ErrorKind::kInput, "{} is {}: this key is not known", where,
+                          describe_json(value));
     }
   }
 }
@@ -270,22 +265,22 @@ void read_sentence_config(const std::string& path, ModelSettings& settings) {
     const Json& prompts = json.at("prompts");
     for (const auto& [name, text] : prompts.items()) {
       SIMILE_CHECK(prompts.is_object() && text.is_string(), ErrorKind::kInput,
-                   fmt::format("{}: \"prompts\" must be an object of texts", path));
+                   "{}: \"prompts\" must be an object of texts", path);
       settings.prompts[name] = text.get<std::string>();
     }
   }
   settings.default_prompt = json.text_or("default_prompt_name", "");
   SIMILE_CHECK(settings.default_prompt.empty() || settings.prompts.count(settings.default_prompt),
                ErrorKind::kInput,
-               fmt::format("{}: \"default_prompt_name\" is \"{}\", which \"prompts\" does not have",
-                           path, settings.default_prompt));
+               "{}: \"default_prompt_name\" is \"{}\", which \"prompts\" does not have", path,
+               settings.default_prompt);
   settings.similarity = json.text_or("similarity_fn_name", "cosine");
   const std::string& name = settings.similarity;
   SIMILE_CHECK(name == "cosine" || name == "dot" || name == "euclidean" || name == "manhattan",
                ErrorKind::kInput,
-               fmt::format("{}: \"similarity_fn_name\" is \"{}\"; known: cosine, dot, euclidean, "
-                           "manhattan",
-                           path, name));
+               "{}: \"similarity_fn_name\" is \"{}\"; known: cosine, dot, euclidean, "
+               "manhattan",
+               path, name);
   settings.dimensions = json.integer_or("truncate_dim", 0, 1, settings.embedding_size());
 }
 

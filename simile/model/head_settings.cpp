@@ -8,7 +8,7 @@
 #include <cctype>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -47,7 +47,7 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
 bool is_affine(const HeadSettings& s) { return s.kind == "l1" || s.kind == "cosine"; }
 
 [[noreturn]] void fail(const HeadSettings& s, const std::string& message) {
-  throw Error(ErrorKind::kRecipe, fmt::format("head '{}': {}", s.name, message));
+  detail::throw_error(ErrorKind::kRecipe, "head '{}': {}", s.name, message);
 }
 
 void check_choice(const HeadSettings& s, const char* key, const std::string& value,
@@ -148,8 +148,7 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
   }
   const std::string has = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
   if (!name.empty()) {
-    throw Error(ErrorKind::kRecipe,
-                fmt::format("{} has no head '{}'; it has: {}", owner, name, has));
+    detail::throw_error(ErrorKind::kRecipe, "{} has no head '{}'; it has: {}", owner, name, has);
   }
   throw Error(ErrorKind::kRecipe,
               names.empty() ? fmt::format("{} has no heads: it gives embeddings only", owner)
@@ -162,9 +161,9 @@ std::vector<int32_t> match_classes(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     const auto found = std::find(known.begin(), known.end(), name);
     SIMILE_CHECK(found != known.end(), ErrorKind::kInput,
-                 fmt::format("{}: the head does not know the class '{}'; the data has the classes "
-                             "{}, the head {}",
-                             file, name, fmt::join(names, ", "), fmt::join(known, ", ")));
+                 "{}: the head does not know the class '{}'; the data has the classes "
+                 "{}, the head {}",
+                 file, name, fmt::join(names, ", "), fmt::join(known, ", "));
     places.push_back(static_cast<int32_t>(found - known.begin()));
   }
   return places;

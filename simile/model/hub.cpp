@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
 #include "simile/data/web.h"
@@ -93,7 +93,7 @@ void check_files(const HubName& name, const std::vector<std::string>& files) {
     return std::count(files.begin(), files.end(), file) > 0;
   };
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}; nothing was fetched", name.text(), what));
+    detail::throw_error(ErrorKind::kInput, "{}: {}; nothing was fetched", name.text(), what);
   };
   if (has("adapter_config.json") && !has("config.json")) {
     refuse(
@@ -215,7 +215,7 @@ class Fetch {
       taker.take = [&](const char* bytes, size_t count) {
         constexpr size_t kMost = size_t{64} << 20;
         SIMILE_CHECK(body->size() + count <= kMost, ErrorKind::kFailed,
-                     fmt::format("{}: the answer has more than 64 MB", url));
+                     "{}: the answer has more than 64 MB", url);
         body->append(bytes, count);
       };
       taker.wait = [&] { events_.progress({"wait", 0, 1, "bytes", {}}); };
@@ -223,7 +223,7 @@ class Fetch {
           send({url, headers_, wants_body, wants_body, options_.timeout_seconds}, taker);
       if (answer.problem.empty()) return answer;
       SIMILE_CHECK(answer.may_retry && attempt < options_.attempts, ErrorKind::kFailed,
-                   fmt::format("{}: {} ({} attempts)", url, answer.problem, attempt));
+                   "{}: {} ({} attempts)", url, answer.problem, attempt);
       wait_for_attempt(attempt, options_, events_);
     }
   }
@@ -237,7 +237,7 @@ class Fetch {
     ModelInfo info;
     read_json_options(body, url, info);
     SIMILE_CHECK(std::regex_match(info.commit, std::regex("[0-9a-f]{7,64}")), ErrorKind::kFailed,
-                 fmt::format("{}: '{}' is no commit", url, info.commit));
+                 "{}: '{}' is no commit", url, info.commit);
     return info;
   }
 
@@ -286,8 +286,7 @@ class Fetch {
     file.etag.erase(std::remove(file.etag.begin(), file.etag.end(), '"'), file.etag.end());
     SIMILE_CHECK(std::regex_match(file.etag, std::regex("[0-9A-Za-z._-]{1,128}")),
                  ErrorKind::kFailed,
-                 fmt::format("{}: the server names no ETag, so the file has no place in the cache",
-                             file.url));
+                 "{}: the server names no ETag, so the file has no place in the cache", file.url);
     file.bytes = std::atoll(either("x-linked-size", "content-length").c_str());
     return file;
   }
@@ -295,8 +294,8 @@ class Fetch {
   void check_file_name(const std::string& name) const {
     bool is_good = !name.empty() && name.front() != '/' && name.find('\0') == name.npos;
     for (const fs::path& part : fs::path(name)) is_good = is_good && part != ".." && part != ".";
-    SIMILE_CHECK(is_good, ErrorKind::kFailed,
-                 fmt::format("{}: '{}' cannot be a file's name", name_.text(), name));
+    SIMILE_CHECK(is_good, ErrorKind::kFailed, "{}: '{}' cannot be a file's name", name_.text(),
+                 name);
   }
 
   void fetch(const HubFile& file, EventSink& events) const {
@@ -340,8 +339,7 @@ class Fetch {
     fs::create_symlink(blob.lexically_relative(path.parent_path()), path, error);
     if (error)
       fs::copy_file(blob, path, fs::copy_options::overwrite_existing, error);  // no links there
-    SIMILE_CHECK(!error, ErrorKind::kIo,
-                 fmt::format("cannot write '{}': {}", path.string(), error.message()));
+    SIMILE_CHECK(!error, ErrorKind::kIo, "cannot write '{}': {}", path.string(), error.message());
   }
 
   const HubName& name_;
@@ -410,10 +408,9 @@ std::optional<std::string> find_hub_model(const HubName& name, const HubSettings
   const std::string snapshot =
       join_path(folder, "snapshots/" + (commit.empty() ? name.revision : commit));
   if (!folder_exists(snapshot)) return std::nullopt;
-  SIMILE_CHECK(
-      has_weights(snapshot), ErrorKind::kInput,
-      fmt::format("'{}' holds only a part of {}, without weights; fetch the rest: simile get {}",
-                  snapshot, name.text(), name.text()));
+  SIMILE_CHECK(has_weights(snapshot), ErrorKind::kInput,
+               "'{}' holds only a part of {}, without weights; fetch the rest: simile get {}",
+               snapshot, name.text(), name.text());
   return snapshot;
 }
 
@@ -422,8 +419,8 @@ std::string fetch_hub_model(const HubName& name, const HubSettings& settings,
   if (settings.is_offline) {
     const std::optional<std::string> found = find_hub_model(name, settings);
     SIMILE_CHECK(found, ErrorKind::kInput,
-                 fmt::format("{} is not in {}, and HF_HUB_OFFLINE forbids to fetch it", name.text(),
-                             settings.cache));
+                 "{} is not in {}, and HF_HUB_OFFLINE forbids to fetch it", name.text(),
+                 settings.cache);
     return *found;
   }
   return Fetch(name, settings, options, events).run();

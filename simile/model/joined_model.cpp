@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/tensor_source.h"
@@ -17,8 +17,8 @@ namespace {
 
 [[noreturn]] void refuse(const ModelFolder& part, const std::string& what,
                          const std::string& instead) {
-  throw Error(ErrorKind::kInput, fmt::format("'{}' cannot be a part of a joined model: it {}; {}",
-                                             part.path, what, instead));
+  detail::throw_error(ErrorKind::kInput, "'{}' cannot be a part of a joined model: it {}; {}",
+                      part.path, what, instead);
 }
 
 // A part gives its pooled vector, and nothing comes after it but Normalize.
@@ -49,9 +49,8 @@ void check_part(const ModelFolder& part) {
 
 void check_agree(const ModelFolder& a, const ModelFolder& b) {
   const auto check = [&](bool agrees, const char* what, const char* instead) {
-    SIMILE_CHECK(
-        agrees, ErrorKind::kInput,
-        fmt::format("'{}' and '{}' cannot be joined: {}; {}", a.path, b.path, what, instead));
+    SIMILE_CHECK(agrees, ErrorKind::kInput, "'{}' and '{}' cannot be joined: {}; {}", a.path,
+                 b.path, what, instead);
   };
   const ModelSettings &x = a.settings, &y = b.settings;
   check(x.prompts == y.prompts && x.default_prompt == y.default_prompt, "their prompts differ",
@@ -119,17 +118,17 @@ JoinedList read_joined_list(const std::string& path) {
   list.closing_tokens = json.integer("closing_tokens", 0, kMostClosing);
   const Json& parts = json.at("parts");
   SIMILE_CHECK(parts.is_array(), ErrorKind::kInput,
-               fmt::format("{}: \"parts\" must be a list of {{\"path\": ..., \"weight\": ...}}, "
-                           "but it is {}",
-                           path, describe_json(parts)));
+               "{}: \"parts\" must be a list of {{\"path\": ..., \"weight\": ...}}, "
+               "but it is {}",
+               path, describe_json(parts));
   for (const Json& item : parts) {
     const JsonObject part(item, path);
     detail::check_keys(item, path, {"path", "weight"});
     part.at("weight");  // it must be there
     list.parts.push_back({part.text("path"), part.number_or("weight", 0, 0, 1e300)});
     SIMILE_CHECK(!list.parts.back().folder.empty(), ErrorKind::kInput,
-                 fmt::format("{}: the \"path\" of part {} is empty; expected the name of a folder",
-                             path, list.parts.size() - 1));
+                 "{}: the \"path\" of part {} is empty; expected the name of a folder", path,
+                 list.parts.size() - 1);
     detail::check_inside(list.parts.back().folder, path);
   }
   return list;

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/options.h"
@@ -271,24 +271,24 @@ SelfTest read_self_test(const std::string& path) {
   SelfTestFile file;
   read_json_options(read_file(path), path, file);
   SIMILE_CHECK(!file.texts.empty() && file.texts.size() == file.vectors.size(), ErrorKind::kInput,
-               fmt::format("{}: \"texts\" and \"vectors\" must be lists of the same length", path));
+               "{}: \"texts\" and \"vectors\" must be lists of the same length", path);
   SelfTest test{file.tolerance, file.texts,
                 Matrix<float>(static_cast<int64_t>(file.vectors.size()),
                               static_cast<int64_t>(file.vectors[0].size()))};
   for (int64_t i = 0; i < test.vectors.rows; ++i) {
     const std::vector<float>& row = file.vectors[static_cast<size_t>(i)];
     SIMILE_CHECK(row.size() == file.vectors[0].size(), ErrorKind::kInput,
-                 fmt::format("{}: \"vectors\" must be lists of the same length", path));
+                 "{}: \"vectors\" must be lists of the same length", path);
     std::copy(row.begin(), row.end(), test.vectors.row(i));
   }
   return test;
 }
 
 double verify_self_test(const SelfTest& test, const Matrix<float>& actual) {
-  SIMILE_CHECK(
-      actual.rows == test.vectors.rows && actual.cols == test.vectors.cols, ErrorKind::kFailed,
-      fmt::format("self-test: expected {} vectors of size {}, the model gave {} of size {}",
-                  test.vectors.rows, test.vectors.cols, actual.rows, actual.cols));
+  SIMILE_CHECK(actual.rows == test.vectors.rows && actual.cols == test.vectors.cols,
+               ErrorKind::kFailed,
+               "self-test: expected {} vectors of size {}, the model gave {} of size {}",
+               test.vectors.rows, test.vectors.cols, actual.rows, actual.cols);
   std::pair<int64_t, double> worst{0, 0.0};  // the row that differs most, and by how much
   for (int64_t i = 0; i < actual.rows; ++i) {
     double scale = 1, difference = 0;
@@ -300,11 +300,10 @@ double verify_self_test(const SelfTest& test, const Matrix<float>& actual) {
     }
     if (difference / scale > worst.second) worst = {i, difference / scale};
   }
-  SIMILE_CHECK(
-      worst.second <= test.tolerance, ErrorKind::kFailed,
-      fmt::format("self-test: the vector of \"{}\" differs by {:.3g} from the one saved with "
-                  "the model, more than the tolerance {:.3g}",
-                  test.texts[static_cast<size_t>(worst.first)], worst.second, test.tolerance));
+  SIMILE_CHECK(worst.second <= test.tolerance, ErrorKind::kFailed,
+               "self-test: the vector of \"{}\" differs by {:.3g} from the one saved with "
+               "the model, more than the tolerance {:.3g}",
+               test.texts[static_cast<size_t>(worst.first)], worst.second, test.tolerance);
   return worst.second;
 }
 

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <vector>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/model/detail/folder_config.h"
@@ -51,16 +51,16 @@ bool is_model(const std::string& folder) {
       if (is_model(entry.path().string())) names.insert(entry.path().filename().string());
     }
   }
-  throw Error(
+  detail::throw_error(
       ErrorKind::kInput,
-      fmt::format(
-          "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
-          "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
-          "add the folder that contains it to SIMILE_MODELS, or fetch a model from the Hugging "
-          "Face "
-          "hub (simile get ORG/NAME) and give that name",
-          name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-          fmt::join(searched.empty() ? folders : searched, ", ")));
+
+      "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
+      "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
+      "add the folder that contains it to SIMILE_MODELS, or fetch a model from the Hugging "
+      "Face "
+      "hub (simile get ORG/NAME) and give that name",
+      name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+      fmt::join(searched.empty() ? folders : searched, ", "));
 }
 
 }  // namespace
@@ -91,13 +91,12 @@ std::vector<std::string> model_folders(const std::string& program_folder,
 
 std::string resolve_model(const std::string& name_or_path) {
   const std::string& name = name_or_path;
-  SIMILE_CHECK(!starts_with(name, kHybridPrefix), ErrorKind::kUsage,
-               fmt::format("'{}': a hybrid scores texts beside others of a set or a corpus, in "
-                           "`simile evaluate` and among the `baselines` of a recipe; what is asked "
-                           "for here takes a model alone, such as '{}'",
-                           name,
-                           name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size())
-                                                              : "simile-mini"));
+  SIMILE_CHECK(
+      !starts_with(name, kHybridPrefix), ErrorKind::kUsage,
+      "'{}': a hybrid scores texts beside others of a set or a corpus, in "
+      "`simile evaluate` and among the `baselines` of a recipe; what is asked "
+      "for here takes a model alone, such as '{}'",
+      name, name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size()) : "simile-mini");
   if (name.empty() || file_exists(name) || is_model(name)) return name;
   const bool has_slash = name.find('/') != std::string::npos;
   std::vector<std::string> folders;
@@ -117,9 +116,9 @@ std::string resolve_model(const std::string& name_or_path) {
     const HubSettings settings = hub_settings();
     if (const auto found = find_hub_model(*hub, settings)) return *found;
     SIMILE_CHECK(!has_slash, ErrorKind::kInput,
-                 fmt::format("there is no folder '{0}', and no model of this name in the cache of "
-                             "the Hugging Face hub ({1}); to fetch it: simile get {0}",
-                             name, settings.cache));
+                 "there is no folder '{0}', and no model of this name in the cache of "
+                 "the Hugging Face hub ({1}); to fetch it: simile get {0}",
+                 name, settings.cache);
   }
   if (has_slash) return name;
   fail(name, folders);
@@ -140,11 +139,11 @@ std::string find_tokenizer(const std::string& folder) {
        {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json"}) {
     if (file_exists(join_path(folder, name))) return folder;
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE "
-                          "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
-                          "spiece.model, tokenizer.model)",
-                          folder));
+  detail::throw_error(ErrorKind::kInput,
+                      "'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE "
+                      "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
+                      "spiece.model, tokenizer.model)",
+                      folder);
 }
 
 // Model2Vec's folders, where they have no modules.json: a static table beside a config.json of its
@@ -188,11 +187,10 @@ void check_same_tokenizer(const ModelFolder& a, const ModelFolder& b) {
   const bool are_equal = are_files && (read_file(one) == read_file(other) ||
                                        (ends_with(one, ".json") && ends_with(other, ".json") &&
                                         detail::read_json(one) == detail::read_json(other)));
-  SIMILE_CHECK(
-      are_equal, ErrorKind::kInput,
-      fmt::format("'{}' is not the tokenizer of '{}': the parts of a joined model need the "
-                  "same tokenizer.json",
-                  other, one));
+  SIMILE_CHECK(are_equal, ErrorKind::kInput,
+               "'{}' is not the tokenizer of '{}': the parts of a joined model need the "
+               "same tokenizer.json",
+               other, one);
 }
 
 // The parts in `folder`, that of the module; what comes after them is read as for other models.
@@ -214,12 +212,11 @@ void open_parts(const std::string& folder, ModelFolder& model, EventSink& events
 }
 
 void check_is_model(const std::string& path) {
-  SIMILE_CHECK(
-      folder_exists(path), ErrorKind::kInput,
-      fmt::format("model folder '{}' does not exist; expected a folder with config.json, "
-                  "weights and tokenizer.json, or the name of a model that was fetched from "
-                  "the Hugging Face hub (simile get ORG/NAME)",
-                  path));
+  SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
+               "model folder '{}' does not exist; expected a folder with config.json, "
+               "weights and tokenizer.json, or the name of a model that was fetched from "
+               "the Hugging Face hub (simile get ORG/NAME)",
+               path);
   if (file_exists(join_path(path, "config.json")) || !file_exists(join_path(path, "run.json")))
     return;
   const std::string model = join_path(path, "model");

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -80,8 +80,7 @@ const DenseActivation& find_dense_activation(const std::string& name) {
   const auto& rows = dense_activations();
   const auto found = std::find_if(rows.begin(), rows.end(),
                                   [&](const DenseActivation& row) { return name == row.name; });
-  SIMILE_CHECK(found != rows.end(), ErrorKind::kInput,
-               fmt::format("unknown activation \"{}\"", name));
+  SIMILE_CHECK(found != rows.end(), ErrorKind::kInput, "unknown activation \"{}\"", name);
   return *found;
 }
 
@@ -113,8 +112,8 @@ PoolingMode parse_pooling_mode(const std::string& name) {
   for (const PoolingModeRow& row : pooling_modes()) {
     if (name == row.name) return row.mode;
   }
-  throw Error(ErrorKind::kRecipe, fmt::format("unknown pooling \"{}\"; known: {}", name,
-                                              fmt::join(pooling_mode_names(), ", ")));
+  detail::throw_error(ErrorKind::kRecipe, "unknown pooling \"{}\"; known: {}", name,
+                      fmt::join(pooling_mode_names(), ", "));
 }
 
 std::string pooling_name(const Pooling& pooling) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/kernel/sequence_encoders.h"
@@ -105,8 +105,8 @@ void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
   const TensorType types[] = {TensorType::kF32, TensorType::kF16, TensorType::kBf16,
                               TensorType::kI8};
   SIMILE_CHECK(std::count(std::begin(types), std::end(types), encoder.type) > 0, ErrorKind::kUsage,
-               fmt::format("weights are saved as F32, F16, BF16 or I8, not as {}",
-                           tensor_type_name(encoder.type)));
+               "weights are saved as F32, F16, BF16 or I8, not as {}",
+               tensor_type_name(encoder.type));
   complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
   const bool is_static = settings.encoder.variant.averaged;
   const FolderWriter writer = is_static ? model.folder(kStaticFolder) : model;

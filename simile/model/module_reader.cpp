@@ -8,8 +8,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/model/detail/folder_config.h"
@@ -37,8 +37,8 @@ void check_module_keys(const JsonObject& json, const Json& parsed, std::vector<s
 void check_inputs(const JsonObject& json, const char* key, int64_t inputs) {
   const int64_t size = json.integer(key, 1, kWidest);
   SIMILE_CHECK(size == inputs, ErrorKind::kInput,
-               fmt::format("{}: \"{}\" is {}, but the module before gives vectors of {}",
-                           json.source(), key, size, inputs));
+               "{}: \"{}\" is {}, but the module before gives vectors of {}", json.source(), key,
+               size, inputs);
 }
 
 void read_dense(const JsonObject& json, const Json& parsed, ModuleSettings& module) {
@@ -47,8 +47,8 @@ void read_dense(const JsonObject& json, const Json& parsed, ModuleSettings& modu
   check_inputs(json, "in_features", module.inputs);
   module.outputs = json.integer("out_features", 1, kWidest);
   SIMILE_CHECK(module.inputs * module.outputs <= kMostNumbers, ErrorKind::kInput,
-               fmt::format("{}: its sizes describe {} weights; at most {} are accepted",
-                           json.source(), module.inputs * module.outputs, kMostNumbers));
+               "{}: its sizes describe {} weights; at most {} are accepted", json.source(),
+               module.inputs * module.outputs, kMostNumbers);
   module.bias = json.flag_or("bias", true);
   module.residual = json.flag_or("use_residual", false);
   // Without the key sentence-transformers takes its default.
@@ -60,20 +60,18 @@ void read_dense(const JsonObject& json, const Json& parsed, ModuleSettings& modu
     if (torch_name == row.torch_name) module.activation = row.name;
   }
   SIMILE_CHECK(std::count(names.begin(), names.end(), torch_name) > 0, ErrorKind::kInput,
-               fmt::format("{}: \"activation_function\" is \"{}\"; known: {}", json.source(),
-                           torch_name, fmt::join(names, ", ")));
+               "{}: \"activation_function\" is \"{}\"; known: {}", json.source(), torch_name,
+               fmt::join(names, ", "));
 }
 
 const TensorInfo& find_tensor(const TensorSource& file, const ParameterSlot& slot,
                               const std::string& described_by) {
   const TensorInfo* tensor = file.find(slot.name);
-  SIMILE_CHECK(tensor != nullptr, ErrorKind::kInput,
-               fmt::format("{}: tensor '{}' of shape {} is missing", file.path(), slot.name,
-                           shape_text(slot.shape)));
-  SIMILE_CHECK(
-      tensor->shape == slot.shape, ErrorKind::kInput,
-      fmt::format("{}: tensor '{}' has shape {}, expected {} by {}", file.path(), slot.name,
-                  shape_text(tensor->shape), shape_text(slot.shape), described_by));
+  SIMILE_CHECK(tensor != nullptr, ErrorKind::kInput, "{}: tensor '{}' of shape {} is missing",
+               file.path(), slot.name, shape_text(slot.shape));
+  SIMILE_CHECK(tensor->shape == slot.shape, ErrorKind::kInput,
+               "{}: tensor '{}' has shape {}, expected {} by {}", file.path(), slot.name,
+               shape_text(tensor->shape), shape_text(slot.shape), described_by);
   return *tensor;
 }
 
@@ -85,9 +83,8 @@ std::vector<float> read_tensors(const TensorSource& file, const std::vector<Para
     const bool known = std::any_of(layout.begin(), layout.end(), [&](const ParameterSlot& slot) {
       return slot.name == tensor.name;
     });
-    SIMILE_CHECK(known, ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' is no part of what {} describes", file.path(),
-                             tensor.name, described_by));
+    SIMILE_CHECK(known, ErrorKind::kInput, "{}: tensor '{}' is no part of what {} describes",
+                 file.path(), tensor.name, described_by);
   }
   // Shapes first: what is allocated is then no more than the file holds.
   for (const ParameterSlot& slot : layout) find_tensor(file, slot, described_by);
@@ -98,8 +95,8 @@ std::vector<float> read_tensors(const TensorSource& file, const std::vector<Para
     file.read_floats(find_tensor(file, slot, described_by), 0, slot.size, values);
     SIMILE_CHECK(std::all_of(values, values + slot.size, [](float x) { return std::isfinite(x); }),
                  ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' holds a number that is not finite: it is damaged",
-                             file.path(), slot.name));
+                 "{}: tensor '{}' holds a number that is not finite: it is damaged", file.path(),
+                 slot.name);
   }
   return weights;
 }
@@ -159,7 +156,7 @@ namespace {
 
 HeadSettings read_settings(const std::string& path, const std::string& folder_name) {
   SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
-               fmt::format("'{}' does not exist; each folder in heads should be a head", path));
+               "'{}' does not exist; each folder in heads should be a head", path);
   HeadSettings settings;
   try {
     read_options(load_config(path), settings);
@@ -170,8 +167,8 @@ HeadSettings read_settings(const std::string& path, const std::string& folder_na
     throw Error(ErrorKind::kInput, named ? message : fmt::format("{}: {}", path, message));
   }
   SIMILE_CHECK(settings.name == folder_name, ErrorKind::kInput,
-               fmt::format("{}: 'name' is '{}', expected '{}' like its folder", path, settings.name,
-                           folder_name));
+               "{}: 'name' is '{}', expected '{}' like its folder", path, settings.name,
+               folder_name);
   return settings;
 }
 

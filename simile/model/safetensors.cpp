@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/half.h"
 #include "simile/core/hash.h"
 
@@ -24,7 +24,7 @@ using detail::Json;
 constexpr size_t kLongestHeader = size_t{4} << 20;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error(ErrorKind::kInput, fmt::format("{}: {}", path, what));
+  detail::throw_error(ErrorKind::kInput, "{}: {}", path, what);
 }
 
 // The header's JSON, after the checks that make it safe to parse.
@@ -58,20 +58,19 @@ TensorType read_type(const Json& json, const std::string& where) {
     if (json.is_string() && json.get_ref<const std::string&>() == name) return type;
     names += (names.empty() ? "" : ", ") + name;
   }
-  throw Error(ErrorKind::kInput, fmt::format("{}: \"dtype\" must be one of {}, but it is {}", where,
-                                             names, describe_json(json)));
+  detail::throw_error(ErrorKind::kInput, "{}: \"dtype\" must be one of {}, but it is {}", where,
+                      names, describe_json(json));
 }
 
 std::vector<int64_t> read_shape(const Json& json, const std::string& where) {
   SIMILE_CHECK(json.is_array() && json.size() <= 16, ErrorKind::kInput,
-               fmt::format("{}: \"shape\" must be a list of at most 16 sizes, but it is {}", where,
-                           describe_json(json)));
+               "{}: \"shape\" must be a list of at most 16 sizes, but it is {}", where,
+               describe_json(json));
   std::vector<int64_t> shape;
   for (const Json& side : json) {
     SIMILE_CHECK(side.is_number_unsigned() && side.get<uint64_t>() < (uint64_t{1} << 48),
-                 ErrorKind::kInput,
-                 fmt::format("{}: \"shape\" holds {}, expected whole numbers below 2^48", where,
-                             describe_json(side)));
+                 ErrorKind::kInput, "{}: \"shape\" holds {}, expected whole numbers below 2^48",
+                 where, describe_json(side));
     shape.push_back(side.get<int64_t>());
   }
   return shape;
@@ -86,23 +85,21 @@ TensorInfo read_tensor(const std::string& path, const std::string& name, const J
   tensor.type = read_type(object.at("dtype"), where);
   tensor.shape = read_shape(object.at("shape"), where);
   SIMILE_CHECK(count_numbers(tensor.shape, tensor_type_width(tensor.type), tensor.size),
-               ErrorKind::kInput,
-               fmt::format("{}: shape {} is too large", where, shape_text(tensor.shape)));
+               ErrorKind::kInput, "{}: shape {} is too large", where, shape_text(tensor.shape));
   tensor.bytes = static_cast<size_t>(tensor.size) * tensor_type_width(tensor.type);
   const Json& offsets = object.at("data_offsets");
   const bool pair = offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
                     offsets[1].is_number_unsigned();
-  SIMILE_CHECK(pair, ErrorKind::kInput,
-               fmt::format("{}: \"data_offsets\" must be [begin, end], but it is {}", where,
-                           describe_json(offsets)));
+  SIMILE_CHECK(pair, ErrorKind::kInput, "{}: \"data_offsets\" must be [begin, end], but it is {}",
+               where, describe_json(offsets));
   const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   SIMILE_CHECK(begin <= end && end - begin == tensor.bytes, ErrorKind::kInput,
-               fmt::format("{}: \"data_offsets\" [{}, {}] must span the {} bytes of a {} tensor of "
-                           "shape {}",
-                           where, begin, end, tensor.bytes, tensor_type_name(tensor.type),
-                           shape_text(tensor.shape)));
+               "{}: \"data_offsets\" [{}, {}] must span the {} bytes of a {} tensor of "
+               "shape {}",
+               where, begin, end, tensor.bytes, tensor_type_name(tensor.type),
+               shape_text(tensor.shape));
   SIMILE_CHECK(begin < (uint64_t{1} << 62), ErrorKind::kInput,
-               fmt::format("{}: \"data_offsets\" begin at {}, too large", where, begin));
+               "{}: \"data_offsets\" begin at {}, too large", where, begin);
   tensor.offset = data_begin + begin;
   return tensor;
 }
@@ -260,8 +257,7 @@ void check_seal(const SafetensorsFile& file) {
   const auto found = file.metadata().find(kChecksum);
   SIMILE_CHECK(
       found != file.metadata().end() && found->second == checksum_of(file.metadata(), arrays),
-      ErrorKind::kInput,
-      fmt::format("'{}' is damaged: its checksum is not that of its contents", file.path()));
+      ErrorKind::kInput, "'{}' is damaged: its checksum is not that of its contents", file.path());
 }
 
 }  // namespace simile

@@ -7,8 +7,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 
 namespace simile::detail {
 namespace {
@@ -74,10 +74,10 @@ class Machine {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: data.pkl, byte {}: {}; expected a dictionary of tensors alone, as "
-                            "torch.save(model.state_dict(), ...) writes it",
-                            source_, at_, what));
+    detail::throw_error(ErrorKind::kInput,
+                        "{}: data.pkl, byte {}: {}; expected a dictionary of tensors alone, as "
+                        "torch.save(model.state_dict(), ...) writes it",
+                        source_, at_, what);
   }
 
   // --- Reading the pickle ---
@@ -447,8 +447,8 @@ bool Machine::step() {
 
 std::vector<StateDictTensor> read_state_dict(std::string_view pickle, const std::string& source) {
   SIMILE_CHECK(pickle.size() <= kLongestPickle, ErrorKind::kInput,
-               fmt::format("{}: data.pkl has {} bytes; at most {} are accepted", source,
-                           pickle.size(), kLongestPickle));
+               "{}: data.pkl has {} bytes; at most {} are accepted", source, pickle.size(),
+               kLongestPickle);
   return Machine(pickle, source).run();
 }
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_reader.h"
@@ -24,25 +24,24 @@ const TensorInfo& find_table(const TensorSource& file) {
     const TensorInfo* table = file.find(name);
     if (table == nullptr) continue;
     SIMILE_CHECK(table->shape.size() == 2, ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' must be a matrix [tokens, dimensions], but it has "
-                             "shape {}",
-                             file.path(), name, shape_text(table->shape)));
+                 "{}: tensor '{}' must be a matrix [tokens, dimensions], but it has "
+                 "shape {}",
+                 file.path(), name, shape_text(table->shape));
     return *table;
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: a static model needs a tensor 'embedding.weight' or 'embeddings'; "
-                          "there is none",
-                          file.path()));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: a static model needs a tensor 'embedding.weight' or 'embeddings'; "
+                      "there is none",
+                      file.path());
 }
 
 const TensorInfo* find_vector(const TensorSource& file, const char* name, int64_t size) {
   const TensorInfo* vector = file.find(name);
   SIMILE_CHECK(
       vector == nullptr || (vector->shape.size() == 1 && (size < 0 || vector->size == size)),
-      ErrorKind::kInput,
-      fmt::format("{}: tensor '{}' must be a vector{}, but it has shape {}", file.path(), name,
-                  size < 0 ? "" : fmt::format(" of {} numbers, one a token", size),
-                  shape_text(vector->shape)));
+      ErrorKind::kInput, "{}: tensor '{}' must be a vector{}, but it has shape {}", file.path(),
+      name, size < 0 ? "" : fmt::format(" of {} numbers, one a token", size),
+      shape_text(vector->shape));
   return vector;
 }
 
@@ -60,8 +59,8 @@ int64_t integer_at(const TensorSource& file, const TensorInfo& tensor, int64_t i
     return value;
   }
   SIMILE_CHECK(tensor.type == TensorType::kI64 && tensor.strides.empty(), ErrorKind::kInput,
-               fmt::format("{}: tensor '{}' must hold I64 or I32, but it has {}", file.path(),
-                           tensor.name, tensor_type_name(tensor.type)));
+               "{}: tensor '{}' must hold I64 or I32, but it has {}", file.path(), tensor.name,
+               tensor_type_name(tensor.type));
   int64_t value;
   std::memcpy(&value, bytes + i * 8, sizeof value);
   return value;
@@ -96,16 +95,16 @@ void read_composed_table(const TensorSource& file, const EncoderConfig& config, 
   const TensorInfo& table = find_table(file);
   const int64_t tokens = count_tokens(file), rows = table.shape[0], H = table.shape[1];
   SIMILE_CHECK(tokens == config.vocabulary && H == config.hidden, ErrorKind::kInput,
-               fmt::format("{}: the table is for {} tokens of {} numbers; expected {} of {}",
-                           file.path(), tokens, H, config.vocabulary, config.hidden));
+               "{}: the table is for {} tokens of {} numbers; expected {} of {}", file.path(),
+               tokens, H, config.vocabulary, config.hidden);
   const TensorInfo* mapping = find_vector(file, kMapping, -1);
   const TensorInfo* weights = find_vector(file, kWeights, tokens);
   for (int64_t t = 0; t < tokens; ++t) {
     float* row = flat + t * H;
     const int64_t from = mapping == nullptr ? t : integer_at(file, *mapping, t);
     SIMILE_CHECK(mapping == nullptr || (from >= 0 && from < rows), ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' gives token {} the row {}; the table has {}",
-                             file.path(), kMapping, t, from, rows));
+                 "{}: tensor '{}' gives token {} the row {}; the table has {}", file.path(),
+                 kMapping, t, from, rows);
     file.read_floats(table, from * H, H, row);
     float weight = 1;
     if (weights != nullptr && weights->type == TensorType::kF64) {
@@ -118,9 +117,9 @@ void read_composed_table(const TensorSource& file, const EncoderConfig& config, 
     for (int64_t j = 0; j < H; ++j) {
       row[j] *= weight;
       SIMILE_CHECK(std::isfinite(row[j]), ErrorKind::kInput,
-                   fmt::format("{}: the row of token {} holds a number that is not finite: the "
-                               "model is damaged",
-                               file.path(), t));
+                   "{}: the row of token {} holds a number that is not finite: the "
+                   "model is damaged",
+                   file.path(), t);
     }
   }
 }

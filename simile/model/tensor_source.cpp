@@ -9,8 +9,8 @@
 #include <cstring>
 #include <set>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/model/joined_model.h"
@@ -137,11 +137,10 @@ void TensorSource::check_row_scales(const TensorInfo& tensor) const {
     const std::string_view row = numbers.substr(static_cast<size_t>(r) * columns, columns);
     const bool is_right = scale == 0 ? row.find_first_not_of('\0') == std::string_view::npos
                                      : scale > 0 && std::isfinite(scale);
-    SIMILE_CHECK(
-        is_right, ErrorKind::kInput,
-        fmt::format("{}: tensor '{}' gives row {} of a matrix in I8 the scale {}; expected "
-                    "a finite number above 0 (0 for a row of zeros): the model is damaged",
-                    path_, scales->name, r, scale));
+    SIMILE_CHECK(is_right, ErrorKind::kInput,
+                 "{}: tensor '{}' gives row {} of a matrix in I8 the scale {}; expected "
+                 "a finite number above 0 (0 for a row of zeros): the model is damaged",
+                 path_, scales->name, r, scale);
   }
 }
 
@@ -150,13 +149,12 @@ void TensorSource::read_floats(const TensorInfo& tensor, int64_t begin, int64_t 
   const bool readable = tensor.type == TensorType::kF32 || tensor.type == TensorType::kF16 ||
                         tensor.type == TensorType::kBf16;
   const TensorInfo* const scales = row_scales(tensor);
-  SIMILE_CHECK(
-      readable || scales != nullptr, ErrorKind::kInput,
-      fmt::format("{}: tensor '{}' has type {}, expected F32, F16 or BF16{}", path_, tensor.name,
-                  tensor_type_name(tensor.type),
-                  tensor.type == TensorType::kI8
-                      ? fmt::format(", or I8 with one F32 a row in '{}.scale'", tensor.name)
-                      : ""));
+  SIMILE_CHECK(readable || scales != nullptr, ErrorKind::kInput,
+               "{}: tensor '{}' has type {}, expected F32, F16 or BF16{}", path_, tensor.name,
+               tensor_type_name(tensor.type),
+               tensor.type == TensorType::kI8
+                   ? fmt::format(", or I8 with one F32 a row in '{}.scale'", tensor.name)
+                   : "");
   if (count == 0) return;
   const char* const data = bytes(tensor).data();
   if (scales != nullptr) {
@@ -197,23 +195,23 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   const detail::JsonObject index(parsed, path);
   const Json& places = index.at("weight_map");
   SIMILE_CHECK(places.is_object() && !places.empty(), ErrorKind::kInput,
-               fmt::format("{}: \"weight_map\" must be an object of file names, but it is {}", path,
-                           detail::describe_json(places)));
+               "{}: \"weight_map\" must be an object of file names, but it is {}", path,
+               detail::describe_json(places));
   std::map<std::string, std::string> files;
   for (const auto& [tensor, file] : places.items()) {
     SIMILE_CHECK(file.is_string(), ErrorKind::kInput,
-                 fmt::format("{}: the file of tensor '{}' must be a text, but it is {}", path,
-                             tensor, detail::describe_json(file)));
+                 "{}: the file of tensor '{}' must be a text, but it is {}", path, tensor,
+                 detail::describe_json(file));
     const std::string name = file.get<std::string>();
     SIMILE_CHECK(name.find('/') == std::string::npos && name.find('\\') == std::string::npos,
                  ErrorKind::kInput,
-                 fmt::format("{}: \"weight_map\" names the file '{}', which leads out of the "
-                             "model folder",
-                             path, name));
+                 "{}: \"weight_map\" names the file '{}', which leads out of the "
+                 "model folder",
+                 path, name);
     SIMILE_CHECK(ends_with(name, ".safetensors") || ends_with(name, ".bin"), ErrorKind::kInput,
-                 fmt::format("{}: \"weight_map\" names the file '{}'; expected names ending in "
-                             ".safetensors or .bin",
-                             path, name));
+                 "{}: \"weight_map\" names the file '{}'; expected names ending in "
+                 ".safetensors or .bin",
+                 path, name);
     files[tensor] = name;
   }
   return files;
@@ -229,8 +227,8 @@ class ShardedWeights : public TensorSource {
     size_t number = 0;
     for (const std::string& name : names) read_file(name, number++, tensors);
     SIMILE_CHECK(places_.empty(), ErrorKind::kInput,
-                 fmt::format("{}: tensor '{}' is not in '{}', where \"weight_map\" says it is",
-                             path, places_.begin()->first, places_.begin()->second));
+                 "{}: tensor '{}' is not in '{}', where \"weight_map\" says it is", path,
+                 places_.begin()->first, places_.begin()->second);
     set_tensors(std::move(tensors));
   }
 
@@ -238,9 +236,9 @@ class ShardedWeights : public TensorSource {
   void read_file(const std::string& name, size_t number, std::vector<TensorInfo>& tensors) {
     const std::string file_path = beside(path(), name);
     SIMILE_CHECK(file_exists(file_path), ErrorKind::kInput,
-                 fmt::format("{}: \"weight_map\" names the file '{}', which is missing; copy or "
-                             "download it too",
-                             path(), name));
+                 "{}: \"weight_map\" names the file '{}', which is missing; copy or "
+                 "download it too",
+                 path(), name);
     MappedFile file(file_path);
     ParsedTensors parsed = ends_with(file_path, ".bin")
                                ? parse_torch_file(file_path, file.bytes())
@@ -248,8 +246,8 @@ class ShardedWeights : public TensorSource {
     for (TensorInfo& tensor : parsed.tensors) {
       const auto place = places_.find(tensor.name);
       SIMILE_CHECK(place != places_.end() && place->second == name, ErrorKind::kInput,
-                   fmt::format("{}: tensor '{}' is in '{}', but \"weight_map\" does not say so",
-                               path(), tensor.name, name));
+                   "{}: tensor '{}' is in '{}', but \"weight_map\" does not say so", path(),
+                   tensor.name, name);
       places_.erase(place);
       tensor.file = number;
       tensors.push_back(std::move(tensor));
@@ -284,18 +282,17 @@ std::string find_weights(const std::string& folder) {
       hint = fmt::format("{} is not read: save the model with torch", other);
     }
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("'{}' has neither model.safetensors nor pytorch_model.bin, nor an index "
-                          "of several such files (.index.json); {}",
-                          folder, hint));
+  detail::throw_error(ErrorKind::kInput,
+                      "'{}' has neither model.safetensors nor pytorch_model.bin, nor an index "
+                      "of several such files (.index.json); {}",
+                      folder, hint);
 }
 
 std::unique_ptr<TensorSource> open_weights(const std::string& path) {
-  SIMILE_CHECK(
-      !is_joined_list(path), ErrorKind::kInput,
-      fmt::format("{}: the weights of a joined model lie in the folders of its parts; take "
-                  "one of them",
-                  path));
+  SIMILE_CHECK(!is_joined_list(path), ErrorKind::kInput,
+               "{}: the weights of a joined model lie in the folders of its parts; take "
+               "one of them",
+               path);
   if (ends_with(path, kIndexEnding)) return std::make_unique<ShardedWeights>(path);
   if (ends_with(path, ".bin")) return std::make_unique<TorchFile>(path);
   return std::make_unique<SafetensorsFile>(path);

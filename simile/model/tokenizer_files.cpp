@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/tokenizer_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <vector>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -41,9 +39,9 @@ std::string vocabulary_text(const Json& vocabulary) {
   for (const auto& [token, id] : vocabulary.items()) {
     const bool fits = id.is_number_unsigned() && id.get<uint64_t>() < tokens.size();
     SIMILE_CHECK(fits && tokens[id.get<size_t>()].empty(), ErrorKind::kInput,
-                 fmt::format("tokenizer.json: the id of '{}' is {}; ids must be 0 to {} without "
-                             "gaps or repeats",
-                             token, detail::describe_json(id), tokens.size() - 1));
+                 "tokenizer.json: the id of '{}' is {}; ids must be 0 to {} without "
+                 "gaps or repeats",
+                 token, detail::describe_json(id), tokens.size() - 1);
     tokens[id.get<size_t>()] = token;
   }
   std::string text;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/neighbours/clusters.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/detail/scan.h"
@@ -129,13 +127,13 @@ void move_centres(const Matrix<float>& rows, const NearestCentres& nearest,
 
 void check_vectors(const Matrix<float>& vectors, const char* work) {
   SIMILE_CHECK(vectors.rows <= std::numeric_limits<int32_t>::max(), ErrorKind::kFailed,
-               fmt::format("{}: {} embeddings are more than 2^31 - 1", work, vectors.rows));
+               "{}: {} embeddings are more than 2^31 - 1", work, vectors.rows);
   const bool finite = std::all_of(vectors.values.begin(), vectors.values.end(),
                                   [](float value) { return std::abs(value) < 1e15f; });
   SIMILE_CHECK(finite, ErrorKind::kFailed,
-               fmt::format("{}: an embedding is not finite (or beyond 1e15); has training "
-                           "diverged?",
-                           work));
+               "{}: an embedding is not finite (or beyond 1e15); has training "
+               "diverged?",
+               work);
 }
 
 std::vector<int32_t> sample_rows(int64_t rows, int64_t count, RandomStream& stream) {
@@ -212,8 +210,8 @@ Matrix<float> train_centres(const Matrix<float>& vectors, const KmeansOptions& o
 std::vector<int32_t> cluster_vectors(const Matrix<float>& vectors, int64_t clusters,
                                      uint64_t seed) {
   detail::check_vectors(vectors, "clusters");
-  SIMILE_CHECK(clusters >= 1, ErrorKind::kFailed,
-               fmt::format("clusters: expected 1 or more of them, found {}", clusters));
+  SIMILE_CHECK(clusters >= 1, ErrorKind::kFailed, "clusters: expected 1 or more of them, found {}",
+               clusters);
   if (vectors.rows == 0) return {};
   RandomStream stream(seed, "clusters");
   const Matrix<float> centres =

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/half.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/byte_kernels.h"
@@ -29,8 +29,8 @@ const std::string& number_name(StoredNumber number) {
 StoredNumber parse_stored_number(const std::string& name) {
   const auto& names = stored_number_names();
   const auto found = std::find(names.begin(), names.end(), name);
-  SIMILE_CHECK(found != names.end(), ErrorKind::kUsage,
-               fmt::format("vectors: expected {}, found '{}'", fmt::join(names, ", "), name));
+  SIMILE_CHECK(found != names.end(), ErrorKind::kUsage, "vectors: expected {}, found '{}'",
+               fmt::join(names, ", "), name);
   return static_cast<StoredNumber>(found - names.begin());
 }
 
@@ -224,9 +224,8 @@ Similarity parse_similarity(const std::string& name) {
   if (name == "dot") return Similarity::kDot;
   if (name == "euclidean") return Similarity::kEuclidean;
   if (name == "manhattan") return Similarity::kManhattan;
-  throw Error(
-      ErrorKind::kRecipe,
-      fmt::format("similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name));
+  detail::throw_error(ErrorKind::kRecipe,
+                      "similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name);
 }
 
 VectorMetric ranking_metric(Similarity similarity) {

@@ -4,7 +4,6 @@
 // other settings does not mix both.
 #define NO_MANUAL_VECTORIZATION
 #define hnswlib simile_hnswlib
-#include <fmt/format.h>
 #include <hnswlib/hnswlib.h>
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
@@ -165,9 +164,9 @@ class GraphReader {
 std::string build_graph(const VectorRows& rows, const std::string& path, const std::string& owner,
                         const BuildProgress& progress) {
   SIMILE_CHECK(rows.count < kNoNode, ErrorKind::kInput,
-               fmt::format("'{}': a graph of {} vectors; it holds fewer than {}; use --approximate "
-                           "never",
-                           path, rows.count, kNoNode));
+               "'{}': a graph of {} vectors; it holds fewer than {}; use --approximate "
+               "never",
+               path, rows.count, kNoNode);
   try {
     ShortSpace space(rows.D, rows.metric);
     Hnsw graph(&space, static_cast<size_t>(rows.count), kUpperLinks, kBuildBreadth);
@@ -182,9 +181,10 @@ std::string build_graph(const VectorRows& rows, const std::string& path, const s
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(ErrorKind::kFailed, fmt::format("'{}': no graph of {} vectors: {}; use "
-                                                "--approximate never to search without one",
-                                                path, rows.count, error.what()));
+    detail::throw_error(ErrorKind::kFailed,
+                        "'{}': no graph of {} vectors: {}; use "
+                        "--approximate never to search without one",
+                        path, rows.count, error.what());
   }
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/vector_kernels.h"
 #include "simile/nn/row_products.h"
@@ -231,8 +231,8 @@ std::string describe(const Tensor& tensor) {
 
 void check_embeddings(const HeadSettings& settings, int64_t H, const Tensor& x, const char* side) {
   SIMILE_CHECK(x.defined() && x.dim() == 2 && x.size(1) == H, ErrorKind::kInput,
-               fmt::format("head '{}': the {} should be embeddings [m, {}], found {}",
-                           settings.name, side, H, describe(x)));
+               "head '{}': the {} should be embeddings [m, {}], found {}", settings.name, side, H,
+               describe(x));
 }
 
 }  // namespace
@@ -258,17 +258,17 @@ torch::Tensor HeadModule::logits(const Tensor& u, const Tensor& v,
   check_embeddings(settings_, H_, u, "first side");
   if (settings_.input == "pair") check_embeddings(settings_, H_, v, "second side");
   SIMILE_CHECK(settings_.input == "pair" ? u.size(0) == v.size(0) : !v.defined(), ErrorKind::kInput,
-               fmt::format("head '{}' of input {}: found sides {} and {}", settings_.name,
-                           settings_.input, describe(u), describe(v)));
+               "head '{}' of input {}: found sides {} and {}", settings_.name, settings_.input,
+               describe(u), describe(v));
   return compute_logits(settings_, parameters_, u, v, dropout, 0);
 }
 
 torch::Tensor HeadModule::cross_logits(const Tensor& u, const Tensor& v,
                                        const HeadDropout& dropout) const {
   SIMILE_CHECK(settings_.input == "pair" && settings_.output != "classes", ErrorKind::kRecipe,
-               fmt::format("head '{}' cannot score every pair of a batch: that takes input pair "
-                           "and one logit, it has input {} and output {}",
-                           settings_.name, settings_.input, settings_.output));
+               "head '{}' cannot score every pair of a batch: that takes input pair "
+               "and one logit, it has input {} and output {}",
+               settings_.name, settings_.input, settings_.output);
   check_embeddings(settings_, H_, u, "left side");
   check_embeddings(settings_, H_, v, "right side");
   if (u.size(0) == 0 || v.size(0) == 0) return torch::zeros({u.size(0), v.size(0)}, u.options());

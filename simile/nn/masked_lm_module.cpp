@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/nn/masked_lm_module.h"
 
-#include <fmt/format.h>
 #include <torch/autograd.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -9,7 +8,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -102,8 +101,8 @@ TorchMaskedLm::TorchMaskedLm(const EncoderShape& shape, torch::Device device, Pr
 Tensor TorchMaskedLm::states(const Tensor& hidden, const MaskedTokens& masked) const {
   for (const int32_t word : masked.words) {
     SIMILE_CHECK(word >= 0 && word < shape_.vocabulary, ErrorKind::kInput,
-                 fmt::format("masked language model: the word {} is outside the vocabulary of {}",
-                             word, shape_.vocabulary));
+                 "masked language model: the word {} is outside the vocabulary of {}", word,
+                 shape_.vocabulary);
   }
   const Tensor positions = torch::tensor(masked.positions, torch::kInt32).to(hidden.device());
   const Tensor x =

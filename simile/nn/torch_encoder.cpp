@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/pooling.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/torch_layers.h"

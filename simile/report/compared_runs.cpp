@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"
@@ -32,14 +32,14 @@ ComparedRuns read_compared_runs(const std::string& path) {
   side.runs = read_run_set(is_hybrid ? path.substr(kHybridPrefix.size()) : path).runs;
   for (RunFiles& run : side.runs) {
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
-                 fmt::format("'{}' has no {} yet: the run is not finished, or has no "
-                             "evaluations; finish it with --resume",
-                             run.path, run_format::kResults));
+                 "'{}' has no {} yet: the run is not finished, or has no "
+                 "evaluations; finish it with --resume",
+                 run.path, run_format::kResults);
     run.reports = is_hybrid ? run.hybrid_reports() : run.own_reports();
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
-                 fmt::format("'{}' has no reports of its model together with BM25; train it with "
-                             "`hybrid` among its baselines",
-                             run.path));
+                 "'{}' has no reports of its model together with BM25; train it with "
+                 "`hybrid` among its baselines",
+                 run.path);
   }
   return side;
 }
@@ -71,9 +71,9 @@ std::vector<int64_t> seeds_of(const ComparedRuns& side) {
 void pair_runs(ComparedRuns& a, ComparedRuns& b) {
   const ComparedRuns &file = a.is_file ? a : b, &run = a.is_file ? b : a;
   SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
-               fmt::format("'{}' is a file and '{}' a run folder; compare the file with the run's "
-                           "own, in {}",
-                           file.path, run.path, join_path(run.path, run_format::kPredictions)));
+               "'{}' is a file and '{}' a run folder; compare the file with the run's "
+               "own, in {}",
+               file.path, run.path, join_path(run.path, run_format::kPredictions));
   sort_runs(a);
   sort_runs(b);
   // Folds are parts of the data: one of each side is tested on the same part.
@@ -84,24 +84,24 @@ void pair_runs(ComparedRuns& a, ComparedRuns& b) {
                             : std::string("has none");
   };
   SIMILE_CHECK((!a.has_folds() && !b.has_folds()) || same_folds, ErrorKind::kInput,
-               fmt::format("runs on folds are paired by fold, but '{}' {} and '{}' {}; train both "
-                           "with the same `folds`",
-                           a.path, describe(a), b.path, describe(b)));
+               "runs on folds are paired by fold, but '{}' {} and '{}' {}; train both "
+               "with the same `folds`",
+               a.path, describe(a), b.path, describe(b));
   if (a.runs.size() < 2 || b.runs.size() < 2) return;
   const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
   for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {
     SIMILE_CHECK(!seeds->empty(), ErrorKind::kInput,
-                 fmt::format("'{}': the runs cannot be paired, as the seed of one is not known (no "
-                             "{})",
-                             side->path, run_format::kRecipe));
+                 "'{}': the runs cannot be paired, as the seed of one is not known (no "
+                 "{})",
+                 side->path, run_format::kRecipe);
   }
   SIMILE_CHECK(a_seeds == b_seeds, ErrorKind::kInput,
-               fmt::format("runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} "
-                           "({}); train both with the same `seed` and `runs`, or compare single "
-                           "runs: simile compare {} {}",
-                           a.path, a_seeds.size(), fmt::join(a_seeds, ", "), b.path, b_seeds.size(),
-                           fmt::join(b_seeds, ", "), join_path(a.path, run_format::seed_folder(1)),
-                           join_path(b.path, run_format::seed_folder(1))));
+               "runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} "
+               "({}); train both with the same `seed` and `runs`, or compare single "
+               "runs: simile compare {} {}",
+               a.path, a_seeds.size(), fmt::join(a_seeds, ", "), b.path, b_seeds.size(),
+               fmt::join(b_seeds, ", "), join_path(a.path, run_format::seed_folder(1)),
+               join_path(b.path, run_format::seed_folder(1)));
 }
 
 const Report* find_report(const RunFiles& run, const Report& like) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/text_table.h"
 #include "simile/eval/predictions.h"
 #include "simile/report/detail/compared_runs.h"
@@ -107,17 +107,15 @@ class Comparer {
       }
       if (!chosen.empty()) chosen_.emplace_back(shared, chosen);
     }
-    SIMILE_CHECK(
-        !known.empty(), ErrorKind::kInput,
-        fmt::format("'{}' and '{}' have no evaluation in common: their names and tasks must "
-                    "be the same",
-                    a_.path, b_.path));
+    SIMILE_CHECK(!known.empty(), ErrorKind::kInput,
+                 "'{}' and '{}' have no evaluation in common: their names and tasks must "
+                 "be the same",
+                 a_.path, b_.path);
     if (missing.empty()) return;
     const std::string nearest = nearest_name(missing[0], known);
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--metric: there is no '{}' on both sides{}; there are {}", missing[0],
-                            nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                            fmt::join(known, ", ")));
+    detail::throw_error(
+        ErrorKind::kUsage, "--metric: there is no '{}' on both sides{}; there are {}", missing[0],
+        nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(known, ", "));
   }
 
   ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics) {

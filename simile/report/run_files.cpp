@@ -9,8 +9,8 @@
 #include <iterator>
 #include <map>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"
@@ -67,9 +67,8 @@ ReadVerdict read_verdict(const Json& results, const std::string& path) {
   verdict.line = object.text(kLine);
   verdict.start_kept = object.integer(kStartKept, 0, std::numeric_limits<int64_t>::max());
   for (const Json& cause : object.at(kCauses)) {
-    SIMILE_CHECK(cause.is_string(), ErrorKind::kInput,
-                 fmt::format("{}: \"{}\" should hold texts, found {}", path, kCauses,
-                             detail::describe_json(cause)));
+    SIMILE_CHECK(cause.is_string(), ErrorKind::kInput, "{}: \"{}\" should hold texts, found {}",
+                 path, kCauses, detail::describe_json(cause));
     verdict.causes.push_back(cause.get<std::string>());
   }
   return verdict;
@@ -82,7 +81,7 @@ void read_results(RunFiles& run) {
     run.seconds = results[kSeconds].get<double>();
   }
   SIMILE_CHECK(results.contains(kReports) && results[kReports].is_array(), ErrorKind::kInput,
-               fmt::format("{}: \"{}\" must be a list", path, kReports));
+               "{}: \"{}\" must be a list", path, kReports);
   for (const OrderedJson& report : results[kReports]) {
     run.reports.push_back(parse_report(report.dump(), path));
   }
@@ -243,7 +242,7 @@ const char* RunSet::unit() const { return runs[0].fold ? "folds" : "seeds"; }
 
 RunSet read_run_set(const std::string& path) {
   SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
-               fmt::format("'{}' is not a folder; expected one that simile train wrote", path));
+               "'{}' is not a folder; expected one that simile train wrote", path);
   RunSet set;
   set.path = path;
   set.name = last_part(path);
@@ -251,13 +250,12 @@ RunSet read_run_set(const std::string& path) {
   for (const auto& [number, folder] : seed_folders(path, code)) {
     set.runs.push_back(read_run_files(folder));
   }
-  SIMILE_CHECK(!code, ErrorKind::kInput,
-               fmt::format("cannot list the folder '{}': {}", path, code.message()));
+  SIMILE_CHECK(!code, ErrorKind::kInput, "cannot list the folder '{}': {}", path, code.message());
   if (set.runs.empty()) {
     SIMILE_CHECK(is_run(path), ErrorKind::kInput,
-                 fmt::format("'{}' is not a run: it has neither {}, {} and {} nor folders {}1, "
-                             "{}2 ... that have them; expected a folder that simile train wrote",
-                             path, kRecipe, kLog, kResults, kSeedFolder, kSeedFolder));
+                 "'{}' is not a run: it has neither {}, {} and {} nor folders {}1, "
+                 "{}2 ... that have them; expected a folder that simile train wrote",
+                 path, kRecipe, kLog, kResults, kSeedFolder, kSeedFolder);
     set.runs.push_back(read_run_files(path));
     set.verdict = set.runs[0].verdict;
   } else {
@@ -286,8 +284,7 @@ std::vector<FoundRuns> find_runs(const std::string& folder) {
     if (is_hidden || !set.runs.empty()) entries.disable_recursion_pending();
     if (!is_hidden && !set.runs.empty()) found.push_back(std::move(set));
   }
-  SIMILE_CHECK(!code, ErrorKind::kIo,
-               fmt::format("cannot list the folder '{}': {}", folder, code.message()));
+  SIMILE_CHECK(!code, ErrorKind::kIo, "cannot list the folder '{}': {}", folder, code.message());
   std::sort(found.begin(), found.end(),
             [](const FoundRuns& a, const FoundRuns& b) { return a.name < b.name; });
   return found;

@@ -12,8 +12,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/model/embedding_store.h"
@@ -84,9 +84,9 @@ int64_t check_results(const std::string& folder) {
   for (const auto& [name, hash] : detail::JsonObject(results, path).at(kFiles).items()) {
     const std::string file = join_path(folder, name);
     SIMILE_CHECK(hash == hash_file(file), ErrorKind::kInput,
-                 fmt::format("{} is not what the run wrote: its checksum is another than that in "
-                             "{}; {}",
-                             file, kResults, remedy));
+                 "{} is not what the run wrote: its checksum is another than that in "
+                 "{}; {}",
+                 file, kResults, remedy);
     ++checked;
   }
   return checked;
@@ -121,13 +121,13 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
       lock_(part(kLock), FileLock::On::kFile),
       held_run_(file_exists(part(kRecipe))) {
   SIMILE_CHECK(lock_.is_held(), ErrorKind::kUsage,
-               fmt::format("another process is training in '{}'; wait for it or choose another "
-                           "--output",
-                           path_));
+               "another process is training in '{}'; wait for it or choose another "
+               "--output",
+               path_);
   SIMILE_CHECK(!held_run_ || resume || overwrite, ErrorKind::kUsage,
-               fmt::format("'{}' already holds a run; add --resume to go on with it, --overwrite "
-                           "to replace it, or choose another --output",
-                           path_));
+               "'{}' already holds a run; add --resume to go on with it, --overwrite "
+               "to replace it, or choose another --output",
+               path_);
   for (const char* name : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(part(name), ignored)) {
@@ -157,10 +157,9 @@ void RunFolder::check_resume(bool several) const {
   const bool was_several = folder_exists(seed_path(1));
   const bool was_single = file_exists(part(kLog));
   SIMILE_CHECK(!(several ? was_single : was_several), ErrorKind::kUsage,
-               fmt::format("'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
-                           "it was started with, or choose another --output",
-                           path_, several ? "one seed" : "several seeds or folds",
-                           several ? "several" : "one"));
+               "'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
+               "it was started with, or choose another --output",
+               path_, several ? "one seed" : "several seeds or folds", several ? "several" : "one");
 }
 
 RunFolder::~RunFolder() {
@@ -192,8 +191,8 @@ KeptStage RunFolder::read_stage(const std::string& stage) const {
   const TensorInfo* tensor = file.find("weights");
   const auto temperatures = file.metadata().find("temperatures");
   SIMILE_CHECK(tensor != nullptr && temperatures != file.metadata().end(), ErrorKind::kInput,
-               fmt::format("'{}' is not what the stage '{}' kept; run again with --overwrite",
-                           file.path(), stage));
+               "'{}' is not what the stage '{}' kept; run again with --overwrite", file.path(),
+               stage);
   check_seal(file);
   KeptStage kept;
   kept.weights.resize(static_cast<size_t>(tensor->size));
@@ -285,8 +284,7 @@ void RunFolder::open_metrics() {
 }
 
 void RunFolder::check_metrics(bool good, const char* act) const {
-  SIMILE_CHECK(good, ErrorKind::kIo,
-               fmt::format("cannot {} '{}': {}", act, part(kLog), std::strerror(errno)));
+  SIMILE_CHECK(good, ErrorKind::kIo, "cannot {} '{}': {}", act, part(kLog), std::strerror(errno));
 }
 
 int64_t RunFolder::flush_metrics() {
@@ -309,7 +307,7 @@ void RunFolder::cut_metrics(int64_t bytes) {
 
 RunCheck check_run(const std::string& path) {
   SIMILE_CHECK(file_exists(join_path(path, kRecipe)), ErrorKind::kInput,
-               fmt::format("'{}' is not a run folder: it has no {}", path, kRecipe));
+               "'{}' is not a run folder: it has no {}", path, kRecipe);
   RunCheck found;
   add_run(path, found);
   for (const auto& entry : fs::directory_iterator(path)) {

@@ -11,8 +11,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/line_reader.h"
 #include "simile/report/run_files.h"
@@ -204,8 +204,8 @@ TensorboardWriter::TensorboardWriter(const std::string& folder) {
                     fmt::format("{}{}.{}.{}", run_format::kTensorboard,
                                 static_cast<int64_t>(now_seconds()), machine.nodename, getpid()));
   file_ = std::fopen(path_.c_str(), "ab");
-  SIMILE_CHECK(file_ != nullptr, ErrorKind::kIo,
-               fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+  SIMILE_CHECK(file_ != nullptr, ErrorKind::kIo, "cannot write '{}': {}", path_,
+               std::strerror(errno));
   write_record(tensorboard_version_event(now_seconds()));
 }
 
@@ -222,8 +222,8 @@ void TensorboardWriter::write(const std::string& tag, int64_t step, double value
 void TensorboardWriter::write_record(const std::string& payload) {
   const std::string record = tensorboard_record(payload);
   const bool written = std::fwrite(record.data(), 1, record.size(), file_) == record.size();
-  SIMILE_CHECK(written && std::fflush(file_) == 0, ErrorKind::kIo,
-               fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+  SIMILE_CHECK(written && std::fflush(file_) == 0, ErrorKind::kIo, "cannot write '{}': {}", path_,
+               std::strerror(errno));
 }
 
 }  // namespace simile

@@ -10,7 +10,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/words.h"
@@ -99,12 +99,11 @@ void ServeOptions::visit(OptionVisitor& v) {
 }
 
 void check_exposure(const ServeOptions& options) {
-  SIMILE_CHECK(
-      is_loopback(options.host) || !options.api_key_file.empty() || options.allow_open,
-      ErrorKind::kUsage,
-      fmt::format("--host {} lets other machines in: give --api-key-file FILE, or --allow-open to "
-                  "serve anybody",
-                  options.host));
+  SIMILE_CHECK(is_loopback(options.host) || !options.api_key_file.empty() || options.allow_open,
+               ErrorKind::kUsage,
+               "--host {} lets other machines in: give --api-key-file FILE, or --allow-open to "
+               "serve anybody",
+               options.host);
   SIMILE_CHECK(options.tls_certificate.empty() == options.tls_key.empty(), ErrorKind::kUsage,
                "give both --tls-certificate FILE and --tls-key FILE, or neither");
 }
@@ -124,8 +123,7 @@ ApiKeys ApiKeys::load(const std::string& path) {
     const std::string_view key = trim_key(line);
     if (!key.empty()) keys.digests_.push_back(digest(key));
   }
-  SIMILE_CHECK(!keys.empty(), ErrorKind::kInput,
-               fmt::format("{}: no API key in it; expected one a line", path));
+  SIMILE_CHECK(!keys.empty(), ErrorKind::kInput, "{}: no API key in it; expected one a line", path);
   return keys;
 }
 

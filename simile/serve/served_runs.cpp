@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/report/run_files.h"
 #include "simile/serve/detail/route_row.h"
@@ -65,18 +65,17 @@ std::vector<ListedRun> find_all(const std::string& folder) {
 void check_size(const std::string& path, int64_t most) {
   std::error_code code;
   const auto size = fs::file_size(path, code);
-  SIMILE_CHECK(
-      code || size <= static_cast<uintmax_t>(most), ErrorKind::kInput,
-      fmt::format("{} has {} bytes; files of more than {} are not read", path, size, most));
+  SIMILE_CHECK(code || size <= static_cast<uintmax_t>(most), ErrorKind::kInput,
+               "{} has {} bytes; files of more than {} are not read", path, size, most);
 }
 
 }  // namespace
 
 ServedRuns::ServedRuns(std::string folder) : folder_(std::move(folder)) {
   SIMILE_CHECK(folder_exists(folder_), ErrorKind::kInput,
-               fmt::format("--runs '{}' is not a folder; expected one that holds the folders that "
-                           "simile train wrote",
-                           folder_));
+               "--runs '{}' is not a folder; expected one that holds the folders that "
+               "simile train wrote",
+               folder_);
 }
 
 RunListing ServedRuns::list() const {

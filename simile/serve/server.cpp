@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/serve/detail/connection.h"
 #include "simile/text/words.h"
 
@@ -160,9 +160,9 @@ struct Server::Parts {
     renew_certificates();
     port = http.take_address();
     SIMILE_CHECK(port > 0, ErrorKind::kIo,
-                 fmt::format("cannot listen on {} port {}: it is in use, or no address of this "
-                             "machine; choose another --port, or 0 for one that is free",
-                             options.host, options.port));
+                 "cannot listen on {} port {}: it is in use, or no address of this "
+                 "machine; choose another --port, or 0 for one that is free",
+                 options.host, options.port);
     listener = http.listener();
     stop_signal = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     const bool ready = stop_signal >= 0 && listen(listener, kBacklog) == 0 &&

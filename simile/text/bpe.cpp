@@ -6,7 +6,7 @@
 #include <atomic>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
@@ -223,16 +223,16 @@ class Bpe : public TokenModel {
     uint32_t rank = 0;
     for (const auto& [left, right] : merges) {
       SIMILE_CHECK(right.size() >= prefix.size(), ErrorKind::kInput,
-                   fmt::format("{}: merge {} joins \"{}\" and \"{}\", which is shorter than "
-                               "continuing_subword_prefix",
-                               source_, rank + 1, left, right));
+                   "{}: merge {} joins \"{}\" and \"{}\", which is shorter than "
+                   "continuing_subword_prefix",
+                   source_, rank + 1, left, right);
       const std::string joined = left + right.substr(prefix.size());
       const auto find = [&, &left = left, &right = right](const std::string& token) {
         const int32_t id = vocabulary_.find(token);
         SIMILE_CHECK(id >= 0, ErrorKind::kInput,
-                     fmt::format("{}: merge {} joins \"{}\" and \"{}\", but \"{}\" is not in the "
-                                 "vocabulary",
-                                 source_, rank + 1, left, right, token));
+                     "{}: merge {} joins \"{}\" and \"{}\", but \"{}\" is not in the "
+                     "vocabulary",
+                     source_, rank + 1, left, right, token);
         return id;
       };
       const int32_t first = find(left);
@@ -293,9 +293,9 @@ class Bpe : public TokenModel {
         continue;
       } else if (settings_.unknown_token) {
         SIMILE_CHECK(unknown_id_ >= 0, ErrorKind::kInput,
-                     fmt::format("{}: \"{}\" is not in the vocabulary, and neither is the unknown "
-                                 "token \"{}\"",
-                                 source_, character, *settings_.unknown_token));
+                     "{}: \"{}\" is not in the vocabulary, and neither is the unknown "
+                     "token \"{}\"",
+                     source_, character, *settings_.unknown_token);
         if (!settings_.fuse_unknown) flush();
         unknown += size;
       }

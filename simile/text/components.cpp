@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "simile/core/detail/check.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::detail {
@@ -11,11 +12,9 @@ void check_options(const JsonObject& json, const std::vector<const char*>& known
   for (const auto& item : json.json().items()) {
     const std::string& key = item.key();
     if (key == "type" || std::find(known.begin(), known.end(), key) != known.end()) continue;
-    throw Error(
-        ErrorKind::kInput,
-        fmt::format("{}: option \"{}\" of {} is not supported; known are {}", json.source(), key,
-                    describe_json(json.at("type")),
-                    known.empty() ? "none" : fmt::format("\"{}\"", fmt::join(known, "\", \""))));
+    detail::throw_error(ErrorKind::kInput, "{}: option \"{}\" of {} is not supported; known are {}",
+                        json.source(), key, describe_json(json.at("type")),
+                        known.empty() ? "none" : fmt::format("\"{}\"", fmt::join(known, "\", \"")));
   }
 }
 
@@ -24,11 +23,10 @@ TextPattern read_pattern(const JsonObject& json) {
   const bool known = pattern.is_object() && pattern.size() == 1 &&
                      pattern.begin().value().is_string() &&
                      (pattern.contains("String") || pattern.contains("Regex"));
-  SIMILE_CHECK(
-      known, ErrorKind::kInput,
-      fmt::format("{}: \"pattern\" must be {{\"String\": text}} or {{\"Regex\": text}}, but "
-                  "it is {}",
-                  json.source(), describe_json(pattern)));
+  SIMILE_CHECK(known, ErrorKind::kInput,
+               "{}: \"pattern\" must be {{\"String\": text}} or {{\"Regex\": text}}, but "
+               "it is {}",
+               json.source(), describe_json(pattern));
   const std::string text = pattern.begin().value().get<std::string>();
   return pattern.contains("String") ? TextPattern::literal(text)
                                     : TextPattern::regex(text, json.source());
@@ -37,8 +35,8 @@ TextPattern read_pattern(const JsonObject& json) {
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& source) {
   const std::string where = source + ": added_tokens";
   if (json.is_null()) return {};
-  SIMILE_CHECK(json.is_array(), ErrorKind::kInput,
-               fmt::format("{} must be a list, but it is {}", where, describe_json(json)));
+  SIMILE_CHECK(json.is_array(), ErrorKind::kInput, "{} must be a list, but it is {}", where,
+               describe_json(json));
   std::vector<AddedToken> tokens;
   for (const Json& item : json) {
     const JsonObject object(item, where);

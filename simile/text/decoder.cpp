@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/normalizer.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
@@ -61,11 +59,10 @@ void NormalizedText::append(std::string_view bytes, const Span* byte_origins) {
 
 void check_text_size(size_t bytes) {
   constexpr size_t kMost = size_t{1} << 30;
-  SIMILE_CHECK(
-      bytes <= kMost, ErrorKind::kInput,
-      fmt::format("the tokenizer makes {} bytes of a text, more than {}; cut the text into "
-                  "pieces",
-                  bytes, kMost));
+  SIMILE_CHECK(bytes <= kMost, ErrorKind::kInput,
+               "the tokenizer makes {} bytes of a text, more than {}; cut the text into "
+               "pieces",
+               bytes, kMost);
 }
 
 }  // namespace simile
@@ -285,8 +282,8 @@ NormalizerPointer read_bert(const JsonObject& json) {
 NormalizerPointer read_precompiled(const JsonObject& json) {
   const std::string where = json.source() + ": precompiled_charsmap";
   const Json& map = json.at("precompiled_charsmap");
-  SIMILE_CHECK(map.is_string(), ErrorKind::kInput,
-               fmt::format("{} must be base64 text, but it is {}", where, describe_json(map)));
+  SIMILE_CHECK(map.is_string(), ErrorKind::kInput, "{} must be base64 text, but it is {}", where,
+               describe_json(map));
   return make_precompiled_normalizer(decode_base64(map.get_ref<const std::string&>(), where),
                                      where);
 }

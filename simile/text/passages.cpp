@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/passages.h"
 
-#include <fmt/format.h>
 #include <unicode/ubrk.h>
 #include <unicode/utext.h>
 
@@ -10,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/unicode.h"
 #include "simile/text/words.h"
 
@@ -121,8 +120,8 @@ class PassageCutter {
 };
 
 void check_status(UErrorCode status, const char* what) {
-  SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kFailed,
-               fmt::format("ICU cannot {}: {}; is its data installed?", what, u_errorName(status)));
+  SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kFailed, "ICU cannot {}: {}; is its data installed?",
+               what, u_errorName(status));
 }
 
 std::string_view without_space(std::string_view text) {
@@ -156,10 +155,10 @@ void PassageOptions::visit(OptionVisitor& v) {
 }
 
 void check_passages(const PassageOptions& options) {
-  SIMILE_CHECK(
-      !options.splits() || 2 * options.passage_overlap <= options.passage_tokens, ErrorKind::kUsage,
-      fmt::format("passage_overlap: {} of passages of {} tokens; expected at most half of them",
-                  options.passage_overlap, options.passage_tokens));
+  SIMILE_CHECK(!options.splits() || 2 * options.passage_overlap <= options.passage_tokens,
+               ErrorKind::kUsage,
+               "passage_overlap: {} of passages of {} tokens; expected at most half of them",
+               options.passage_overlap, options.passage_tokens);
 }
 
 std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/text/detail/components.h"
 
 namespace simile {
@@ -42,9 +43,9 @@ PairLengths truncate(int64_t first, int64_t second, bool pair, int64_t limit,
       "long; use \"longest_first\" or \"only_first\"");
   int64_t& length = cut_first ? first : second;
   SIMILE_CHECK(length > excess, ErrorKind::kInput,
-               fmt::format("truncation \"{}\": {} tokens must go, but that text has only {}; use "
-                           "\"longest_first\" or a larger maximum length",
-                           cut_first ? "only_first" : "only_second", excess, length));
+               "truncation \"{}\": {} tokens must go, but that text has only {}; use "
+               "\"longest_first\" or a larger maximum length",
+               cut_first ? "only_first" : "only_second", excess, length);
   length -= excess;
   return {first, second};
 }
@@ -58,8 +59,8 @@ constexpr size_t kMostPieces = 1024;  // of a template
 
 int32_t check_id(int64_t id, int64_t vocabulary_size, const std::string& where) {
   SIMILE_CHECK(id >= 0 && id < vocabulary_size, ErrorKind::kInput,
-               fmt::format("{}: special token id {} is not in the vocabulary of {} tokens", where,
-                           id, vocabulary_size));
+               "{}: special token id {} is not in the vocabulary of {} tokens", where, id,
+               vocabulary_size);
   return static_cast<int32_t>(id);
 }
 
@@ -68,28 +69,28 @@ void read_template_piece(const JsonObject& json, const Json& specials, int64_t s
   const std::string& where = json.source();
   const bool is_text = json.has("Sequence");
   SIMILE_CHECK(is_text || json.has("SpecialToken"), ErrorKind::kInput,
-               fmt::format("{}: a piece must be \"Sequence\" or \"SpecialToken\", found {}", where,
-                           describe_json(json.json())));
+               "{}: a piece must be \"Sequence\" or \"SpecialToken\", found {}", where,
+               describe_json(json.json()));
   const JsonObject piece(json.at(is_text ? "Sequence" : "SpecialToken"), where);
   const std::string name = piece.text("id");
   const auto type_id = static_cast<int32_t>(piece.integer("type_id", 0, kMaxId));
   if (is_text) {
     SIMILE_CHECK(name == "A" || name == "B", ErrorKind::kInput,
-                 fmt::format("{}: a sequence must be \"A\" or \"B\", not \"{}\"", where, name));
+                 "{}: a sequence must be \"A\" or \"B\", not \"{}\"", where, name);
     pieces.push_back({name == "A" ? Kind::kFirst : Kind::kSecond, 0, type_id});
     return;
   }
   const auto found = specials.find(name);
   SIMILE_CHECK(found != specials.end(), ErrorKind::kInput,
-               fmt::format("{}: the template uses special token \"{}\", which is not among "
-                           "\"special_tokens\"",
-                           where, name));
+               "{}: the template uses special token \"{}\", which is not among "
+               "\"special_tokens\"",
+               where, name);
   const std::string special_where = fmt::format("{}: special_tokens: \"{}\"", where, name);
   const JsonObject special(*found, special_where);
   for (const Json& id : special.list("ids")) {
     SIMILE_CHECK(id.is_number_integer(), ErrorKind::kInput,
-                 fmt::format("{}: \"ids\" must hold whole numbers, but found {}", special_where,
-                             describe_json(id)));
+                 "{}: \"ids\" must hold whole numbers, but found {}", special_where,
+                 describe_json(id));
     pieces.push_back({Kind::kSpecial, check_id(id.get<int64_t>(), size, special_where), type_id});
   }
 }
@@ -98,19 +99,17 @@ std::vector<TemplatePiece> read_template(const JsonObject& json, const char* key
   const Json& list = json.at(key);
   const Json& specials = json.at("special_tokens");
   const std::string where = fmt::format("{}: {}", json.source(), key);
-  SIMILE_CHECK(
-      list.is_array() && specials.is_object(), ErrorKind::kInput,
-      fmt::format("{}: expected a list of pieces and an object \"special_tokens\"", where));
+  SIMILE_CHECK(list.is_array() && specials.is_object(), ErrorKind::kInput,
+               "{}: expected a list of pieces and an object \"special_tokens\"", where);
   std::vector<TemplatePiece> pieces;
   for (const Json& piece : list) {
     read_template_piece(JsonObject(piece, where), specials, size, pieces);
-    SIMILE_CHECK(pieces.size() <= kMostPieces, ErrorKind::kInput,
-                 fmt::format("{}: more than {} pieces", where, kMostPieces));
+    SIMILE_CHECK(pieces.size() <= kMostPieces, ErrorKind::kInput, "{}: more than {} pieces", where,
+                 kMostPieces);
   }
   for (const Kind kind : {Kind::kFirst, Kind::kSecond}) {
-    SIMILE_CHECK(
-        count_pieces(pieces, kind) <= 1, ErrorKind::kInput,
-        fmt::format("{}: a sequence occurs more than once, which is not supported", where));
+    SIMILE_CHECK(count_pieces(pieces, kind) <= 1, ErrorKind::kInput,
+                 "{}: a sequence occurs more than once, which is not supported", where);
   }
   return pieces;
 }
@@ -130,8 +129,8 @@ TemplatePiece read_special(const JsonObject& json, const char* key, int64_t size
   SIMILE_CHECK(
       pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_number_integer(),
       ErrorKind::kInput,
-      fmt::format("{}: \"{}\" must be a token and its id, like [\"[SEP]\", 102], but it is {}",
-                  json.source(), key, describe_json(pair)));
+      "{}: \"{}\" must be a token and its id, like [\"[SEP]\", 102], but it is {}", json.source(),
+      key, describe_json(pair));
   return {Kind::kSpecial, check_id(pair[1].get<int64_t>(), size, json.source()), 0};
 }
 
@@ -171,9 +170,9 @@ PostProcessor read_sequence(const JsonObject& json, int64_t size) {
     PostProcessor processor = make_at(step, size, where);
     if (JsonObject(step, where).text("type") != "ByteLevel") {
       SIMILE_CHECK(!has_template, ErrorKind::kInput,
-                   fmt::format("{}: a second processor that puts special tokens around is not "
-                               "supported",
-                               where));
+                   "{}: a second processor that puts special tokens around is not "
+                   "supported",
+                   where);
       has_template = true;
       result.single = std::move(processor.single);
       result.pair = std::move(processor.pair);

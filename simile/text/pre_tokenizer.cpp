@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
@@ -181,14 +182,13 @@ MetaspaceSettings::Prepend read_prepend_scheme(const JsonObject& json) {
   const std::string scheme = json.text_or("prepend_scheme", "");
   const bool add_space = json.flag_or("add_prefix_space", true);
   if (scheme.empty()) return add_space ? Prepend::kAlways : Prepend::kNever;
-  SIMILE_CHECK(
-      scheme == "always" || scheme == "never" || scheme == "first", ErrorKind::kInput,
-      fmt::format("{}: prepend_scheme must be \"always\", \"never\" or \"first\", not \"{}\"",
-                  json.source(), scheme));
+  SIMILE_CHECK(scheme == "always" || scheme == "never" || scheme == "first", ErrorKind::kInput,
+               "{}: prepend_scheme must be \"always\", \"never\" or \"first\", not \"{}\"",
+               json.source(), scheme);
   SIMILE_CHECK(add_space || scheme == "never", ErrorKind::kInput,
-               fmt::format("{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected "
-                           "\"never\"",
-                           json.source(), scheme));
+               "{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected "
+               "\"never\"",
+               json.source(), scheme);
   if (scheme == "always") return Prepend::kAlways;
   return scheme == "first" ? Prepend::kFirst : Prepend::kNever;
 }
@@ -197,8 +197,7 @@ PreTokenizerPointer read_metaspace(const JsonObject& json) {
   MetaspaceSettings settings;
   settings.mark = json.text_or("replacement", settings.mark);
   SIMILE_CHECK(count_characters(settings.mark) == 1, ErrorKind::kInput,
-               fmt::format("{}: replacement must be one character, not \"{}\"", json.source(),
-                           settings.mark));
+               "{}: replacement must be one character, not \"{}\"", json.source(), settings.mark);
   settings.prepend = read_prepend_scheme(json);
   settings.split = json.flag_or("split", true);
   return std::make_unique<Metaspace>(settings);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/unicode.h"
 
@@ -103,22 +101,21 @@ class PrecompiledNormalizer : public Normalizer {
   PrecompiledNormalizer(std::string_view table, const std::string& where) {
     uint32_t trie_bytes = 0;
     SIMILE_CHECK(table.size() >= sizeof trie_bytes, ErrorKind::kInput,
-                 fmt::format("{}: the character table has {} bytes; expected at least 4", where,
-                             table.size()));
+                 "{}: the character table has {} bytes; expected at least 4", where, table.size());
     for (int i = 3; i >= 0; --i) trie_bytes = trie_bytes << 8 | static_cast<uint8_t>(table[i]);
     table.remove_prefix(sizeof trie_bytes);
     SIMILE_CHECK(trie_bytes > 0 && trie_bytes % 4 == 0 && trie_bytes <= table.size(),
                  ErrorKind::kInput,
-                 fmt::format("{}: the character table says that its trie has {} bytes; expected a "
-                             "multiple of 4 up to the {} bytes that follow",
-                             where, trie_bytes, table.size()));
+                 "{}: the character table says that its trie has {} bytes; expected a "
+                 "multiple of 4 up to the {} bytes that follow",
+                 where, trie_bytes, table.size());
     units_.resize(trie_bytes / 4);
     for (size_t i = 0; i < trie_bytes; ++i) {
       units_[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(table[i])) << (i % 4 * 8);
     }
     texts_ = table.substr(trie_bytes);
     SIMILE_CHECK(is_valid_utf8(texts_), ErrorKind::kInput,
-                 fmt::format("{}: the texts of the character table are not valid UTF-8", where));
+                 "{}: the texts of the character table are not valid UTF-8", where);
     check_values(where);
     for (size_t c = 0; c < ascii_.size(); ++c) {
       const char byte = static_cast<char>(c);
@@ -195,9 +192,9 @@ class PrecompiledNormalizer : public Normalizer {
       const uint64_t value = base < units_.size() ? value_of(units_[base]) : texts_.size() + 1;
       const bool starts_text = value <= texts_.size() && !inside_character(texts_, value);
       SIMILE_CHECK(starts_text, ErrorKind::kInput,
-                   fmt::format("{}: unit {} of the character table's trie points to no text; the "
-                               "table is damaged",
-                               where, place));
+                   "{}: unit {} of the character table's trie points to no text; the "
+                   "table is damaged",
+                   where, place);
     }
   }
 

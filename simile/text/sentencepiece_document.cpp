@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/utf8.h"
@@ -154,9 +154,9 @@ Json post_processor_of(const FamilyTemplate& family, const Vocabulary& vocabular
   return detail::template_processing(family.single, family.pair, [&](const std::string& name) {
     const int64_t id = vocabulary.find(name);
     SIMILE_CHECK(id >= 0, ErrorKind::kInput,
-                 fmt::format("{}: the special token \"{}\" of this model family is not among the "
-                             "{} pieces",
-                             source, name, vocabulary.pieces().size()));
+                 "{}: the special token \"{}\" of this model family is not among the "
+                 "{} pieces",
+                 source, name, vocabulary.pieces().size());
     return id;
   });
 }
@@ -219,9 +219,8 @@ std::string sentencepiece_document(const SentencePieceModel& model,
                                    const SentencePieceSettings& settings,
                                    const std::string& source) {
   const bool is_unigram = model.type == SentencePieceModel::Type::kUnigram;
-  SIMILE_CHECK(
-      is_unigram || settings.family == Family::kPlain, ErrorKind::kInput,
-      fmt::format("{}: model_type is 2 (bpe), but this model family has a unigram model", source));
+  SIMILE_CHECK(is_unigram || settings.family == Family::kPlain, ErrorKind::kInput,
+               "{}: model_type is 2 (bpe), but this model family has a unigram model", source);
   const char* mark = model.escape_whitespaces ? kMark : " ";
   const Vocabulary vocabulary(model, settings);
   const FamilyTemplate family = template_of(settings.family);
@@ -262,10 +261,10 @@ SentencePieceFamily family_of_class(const std::string& name, const std::string& 
       known += fmt::format("{}{}", known.empty() ? "" : ", ", row.tokenizer_class);
     }
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: a sentencepiece model for tokenizer_class \"{}\" is not supported; "
-                          "known are {}; with other models give the folder a tokenizer.json",
-                          path, name, known));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: a sentencepiece model for tokenizer_class \"{}\" is not supported; "
+                      "known are {}; with other models give the folder a tokenizer.json",
+                      path, name, known);
 }
 
 SentencePieceFamily family_of_config(const std::string& folder) {
@@ -295,15 +294,15 @@ SentencePieceSettings read_sentencepiece_settings(const std::string& folder) {
   if (!object.has("additional_special_tokens")) return settings;
   const Json& list = object.at("additional_special_tokens");
   const std::string where = path + ": additional_special_tokens";
-  SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
-               fmt::format("{} must be a list, but it is {}", where, describe_json(list)));
+  SIMILE_CHECK(list.is_array(), ErrorKind::kInput, "{} must be a list, but it is {}", where,
+               describe_json(list));
   for (const Json& item : list) {
     if (item.is_object()) {
       settings.more_special_tokens.push_back(JsonObject(item, where).text("content"));
       continue;
     }
-    SIMILE_CHECK(item.is_string(), ErrorKind::kInput,
-                 fmt::format("{} must hold texts, but found {}", where, describe_json(item)));
+    SIMILE_CHECK(item.is_string(), ErrorKind::kInput, "{} must hold texts, but found {}", where,
+                 describe_json(item));
     settings.more_special_tokens.push_back(item.get<std::string>());
   }
   return settings;

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -30,8 +30,8 @@ struct WireField {
 
   void expect(Kind wanted, const char* expected) const {
     SIMILE_CHECK(kind == wanted, ErrorKind::kInput,
-                 fmt::format("{}: field {} must be {}, but it has wire type {}", where, number,
-                             expected, static_cast<int>(kind)));
+                 "{}: field {} must be {}, but it has wire type {}", where, number, expected,
+                 static_cast<int>(kind));
   }
   int64_t integer() const {
     expect(Kind::kVarint, "a whole number");
@@ -93,10 +93,9 @@ class WireReader {
 
  private:
   [[noreturn]] void fail(const char* problem) const {
-    throw Error(
-        ErrorKind::kInput,
-        fmt::format("{}: byte {} of the message: {}; the file is damaged or of another kind",
-                    where_, size_ - rest_.size(), problem));
+    detail::throw_error(ErrorKind::kInput,
+                        "{}: byte {} of the message: {}; the file is damaged or of another kind",
+                        where_, size_ - rest_.size(), problem);
   }
 
   uint64_t read_varint() {
@@ -149,17 +148,17 @@ SentencePiece read_piece(std::string_view message, size_t number, const std::str
     if (field.number == piece_field::kKind) {
       const int64_t kind = field.integer();
       SIMILE_CHECK(kind >= 1 && kind <= 6, ErrorKind::kInput,
-                   fmt::format("{}: type {} is not known; expected 1 to 6", where, kind));
+                   "{}: type {} is not known; expected 1 to 6", where, kind);
       piece.kind = static_cast<SentencePiece::Kind>(kind);
     }
   });
   SIMILE_CHECK(piece.text.size() <= kMaxPieceBytes, ErrorKind::kInput,
-               fmt::format("{}: the text has {} bytes; at most {} are supported", where,
-                           piece.text.size(), kMaxPieceBytes));
-  SIMILE_CHECK(is_valid_utf8(piece.text), ErrorKind::kInput,
-               fmt::format("{}: the text is not valid UTF-8", where));
+               "{}: the text has {} bytes; at most {} are supported", where, piece.text.size(),
+               kMaxPieceBytes);
+  SIMILE_CHECK(is_valid_utf8(piece.text), ErrorKind::kInput, "{}: the text is not valid UTF-8",
+               where);
   SIMILE_CHECK(std::isfinite(piece.score), ErrorKind::kInput,
-               fmt::format("{} (\"{}\"): the score is not finite", where, piece.text));
+               "{} (\"{}\"): the score is not finite", where, piece.text);
   return piece;
 }
 
@@ -169,14 +168,14 @@ void read_trainer(std::string_view message, const std::string& source, SentenceP
     if (field.number == trainer_field::kType) {
       const int64_t type = field.integer();
       SIMILE_CHECK(type == 1 || type == 2, ErrorKind::kInput,
-                   fmt::format("{}: model_type {} is not supported; expected 1 (unigram) or 2 "
-                               "(bpe)",
-                               where, type));
+                   "{}: model_type {} is not supported; expected 1 (unigram) or 2 "
+                   "(bpe)",
+                   where, type);
       model.type = static_cast<SentencePieceModel::Type>(type);
     }
     if (field.number == trainer_field::kSpaceAsSuffix) {
       SIMILE_CHECK(!field.flag(), ErrorKind::kInput,
-                   fmt::format("{}: treat_whitespace_as_suffix is not supported", where));
+                   "{}: treat_whitespace_as_suffix is not supported", where);
     }
     if (field.number == trainer_field::kByteFallback) model.byte_fallback = field.flag();
     if (field.number == trainer_field::kUnknownId) model.unknown_id = field.integer();
@@ -215,11 +214,11 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
     if (field.number == model_field::kNormalizer) read_normalizer(field.bytes(), source, model);
   });
   SIMILE_CHECK(!model.pieces.empty(), ErrorKind::kInput,
-               fmt::format("{}: no pieces found; expected a sentencepiece model", source));
+               "{}: no pieces found; expected a sentencepiece model", source);
   const auto size = static_cast<int64_t>(model.pieces.size());
   SIMILE_CHECK(model.unknown_id >= -1 && model.unknown_id < size, ErrorKind::kInput,
-               fmt::format("{}: trainer_spec: unk_id is {}, but there are {} pieces", source,
-                           model.unknown_id, size));
+               "{}: trainer_spec: unk_id is {}, but there are {} pieces", source, model.unknown_id,
+               size);
   return model;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/pre_tokenizer.h"
@@ -241,9 +242,9 @@ SplitBehavior read_behavior(const JsonObject& json, const std::string& name) {
                                                    "MergedWithNext", "Contiguous"};
   const auto found = std::find(names.begin(), names.end(), name);
   SIMILE_CHECK(found != names.end(), ErrorKind::kInput,
-               fmt::format("{}: \"behavior\" must be Removed, Isolated, MergedWithPrevious, "
-                           "MergedWithNext or Contiguous, not \"{}\"",
-                           json.source(), name));
+               "{}: \"behavior\" must be Removed, Isolated, MergedWithPrevious, "
+               "MergedWithNext or Contiguous, not \"{}\"",
+               json.source(), name);
   return static_cast<SplitBehavior>(found - names.begin());
 }
 
@@ -264,9 +265,8 @@ PreTokenizerPointer read_digits(const JsonObject& json) {
 
 PreTokenizerPointer read_delimiter(const JsonObject& json) {
   const std::string delimiter = json.text("delimiter");
-  SIMILE_CHECK(
-      count_characters(delimiter) == 1 && delimiter[0] != '\0', ErrorKind::kInput,
-      fmt::format("{}: \"delimiter\" must be one character, not \"{}\"", json.source(), delimiter));
+  SIMILE_CHECK(count_characters(delimiter) == 1 && delimiter[0] != '\0', ErrorKind::kInput,
+               "{}: \"delimiter\" must be one character, not \"{}\"", json.source(), delimiter);
   return std::make_unique<CharacterSplitPreTokenizer>(
       0, decode_valid_character(delimiter, 0).code_point, SplitBehavior::kRemoved);
 }

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <mutex>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/detail/newer_characters.h"
 #include "simile/text/unicode.h"
 
@@ -137,8 +137,8 @@ class RegexMatcher : public PatternMatcher {
                              static_cast<int32_t>(text.units.size()),
                              UREGEX_MULTILINE | UREGEX_UNIX_LINES, &place, &status));
     SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kInput,
-                 fmt::format("{}: the regular expression \"{}\" cannot be used: {}", where, pattern,
-                             u_errorName(status)));
+                 "{}: the regular expression \"{}\" cannot be used: {}", where, pattern,
+                 u_errorName(status));
   }
 
   void find(std::string_view text, std::vector<Span>& matches) const override {
@@ -170,9 +170,9 @@ class RegexMatcher : public PatternMatcher {
       }
     }
     SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kInput,
-                 fmt::format("{}: the regular expression \"{}\" takes too long on a text of {} "
-                             "bytes ({}); cut the text or simplify the expression",
-                             where_, pattern_, text.size(), u_errorName(status)));
+                 "{}: the regular expression \"{}\" takes too long on a text of {} "
+                 "bytes ({}); cut the text or simplify the expression",
+                 where_, pattern_, text.size(), u_errorName(status));
     give_back(std::move(regex));
     if (utf16.units.size() > kKeptUnits) utf16 = Utf16Text();
   }
@@ -189,8 +189,8 @@ class RegexMatcher : public PatternMatcher {
     UErrorCode status = U_ZERO_ERROR;
     RegexHandle regex(uregex_clone(regex_.get(), &status));
     SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kInput,
-                 fmt::format("{}: the regular expression \"{}\" cannot be copied: {}", where_,
-                             pattern_, u_errorName(status)));
+                 "{}: the regular expression \"{}\" cannot be copied: {}", where_, pattern_,
+                 u_errorName(status));
     return regex;
   }
 

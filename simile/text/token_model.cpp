@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "simile/core/detail/check.h"
 #include "simile/text/detail/components.h"
 
 namespace simile::detail {
@@ -19,8 +20,7 @@ class WordLevel : public TokenModel {
       : vocabulary_(std::move(vocabulary)) {
     unknown_id_ = vocabulary_.find(unknown_token);
     SIMILE_CHECK(unknown_id_ >= 0, ErrorKind::kInput,
-                 fmt::format("{}: the unknown token \"{}\" is not in the vocabulary", source,
-                             unknown_token));
+                 "{}: the unknown token \"{}\" is not in the vocabulary", source, unknown_token);
   }
 
   void tokenize(std::string_view text, const std::vector<Span>& words, size_t limit,
@@ -44,8 +44,8 @@ Vocabulary read_vocabulary(const JsonObject& json, ModelTables& tables, int64_t 
   const Json& vocabulary = json.at("vocab");
   const std::string where = json.source() + ": vocab";
   SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
-               fmt::format("{} must be an object from token to id, but it is a JSON {}", where,
-                           vocabulary.type_name()));
+               "{} must be an object from token to id, but it is a JSON {}", where,
+               vocabulary.type_name());
   const auto bound = static_cast<int64_t>(tables.tokens.size()) + added;
   return Vocabulary(std::move(tables.tokens), bound, where);
 }
@@ -66,9 +66,9 @@ ModelPointer read_word_level(const JsonObject& json, ModelTables& tables, int64_
 
 ModelPointer read_bpe(const JsonObject& json, ModelTables& tables, int64_t added) {
   SIMILE_CHECK(json.number_or("dropout", 0, 0, 1) == 0, ErrorKind::kInput,
-               fmt::format("{}: \"dropout\" must be null or 0: leaving out merges at random is not "
-                           "supported",
-                           json.source()));
+               "{}: \"dropout\" must be null or 0: leaving out merges at random is not "
+               "supported",
+               json.source());
   json.list("merges");
   BpeSettings settings;
   if (json.has("unk_token")) settings.unknown_token = json.text("unk_token");
@@ -86,12 +86,12 @@ ModelPointer read_unigram(const JsonObject& json, ModelTables& tables, int64_t) 
   const Json& list = json.at("vocab");
   const std::string where = json.source() + ": vocab";
   SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
-               fmt::format("{} must be a list of tokens and their scores, but it is a JSON {}",
-                           where, list.type_name()));
+               "{} must be a list of tokens and their scores, but it is a JSON {}", where,
+               list.type_name());
   for (const auto& [token, id] : tables.tokens) {
     SIMILE_CHECK(token.size() <= kMostPieceBytes, ErrorKind::kInput,
-                 fmt::format("{}: token {} has {} bytes; at most {} are accepted", where, id,
-                             token.size(), kMostPieceBytes));
+                 "{}: token {} has {} bytes; at most {} are accepted", where, id, token.size(),
+                 kMostPieceBytes);
   }
   const auto size = static_cast<int64_t>(tables.tokens.size());
   UnigramSettings settings;
@@ -139,11 +139,11 @@ void take_piece(const Json& piece, const std::string& where, ModelTables& tables
   SIMILE_CHECK(
       piece.is_array() && piece.size() == 2 && piece[0].is_string() && piece[1].is_number(),
       ErrorKind::kInput,
-      fmt::format("{}: entry {} must be a token and its score, like [\"a\", -3.5], but it is {}",
-                  where, id, describe_json(piece)));
+      "{}: entry {} must be a token and its score, like [\"a\", -3.5], but it is {}", where, id,
+      describe_json(piece));
   const auto score = piece[1].get<double>();
-  SIMILE_CHECK(std::isfinite(score), ErrorKind::kInput,
-               fmt::format("{}: the score of entry {} is not finite", where, id));
+  SIMILE_CHECK(std::isfinite(score), ErrorKind::kInput, "{}: the score of entry {} is not finite",
+               where, id);
   tables.tokens.emplace_back(piece[0].get_ref<const std::string&>(), id);
   tables.scores.push_back(as_the_library_reads(score));
 }
@@ -163,10 +163,9 @@ void take_merge(const Json& merge, const std::string& where, ModelTables& tables
       return;
     }
   }
-  throw Error(
-      ErrorKind::kInput,
-      fmt::format("{}: merge {} must be \"left right\" or [\"left\", \"right\"], but it is {}",
-                  where, tables.merges.size() + 1, describe_json(merge)));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: merge {} must be \"left right\" or [\"left\", \"right\"], but it is {}",
+                      where, tables.merges.size() + 1, describe_json(merge));
 }
 
 }  // namespace
@@ -194,8 +193,8 @@ std::vector<JsonStream> model_streams(const std::string& source, ModelTables& ta
                                                           const Json& value) {
     if (!named) return take_piece(value, where, tables);
     SIMILE_CHECK(value.is_number_integer() && value.get<int64_t>() <= kMaxId, ErrorKind::kInput,
-                 fmt::format("{}: the id of token \"{}\" must be a whole number, but it is {}",
-                             where, token, describe_json(value)));
+                 "{}: the id of token \"{}\" must be a whole number, but it is {}", where, token,
+                 describe_json(value));
     tables.tokens.emplace_back(token, value.get<int64_t>());
   };
   const auto merges = [=, &tables](bool, const std::string&, const Json& value) {

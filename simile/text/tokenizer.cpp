@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/tokenizer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
@@ -66,9 +64,9 @@ int64_t room_for_text(const std::vector<TemplatePiece>& pieces, int64_t max_leng
   if (max_length == 0) return std::numeric_limits<int64_t>::max() / 4;
   const int64_t special = count_pieces(pieces, TemplatePiece::Kind::kSpecial);
   SIMILE_CHECK(max_length > special, ErrorKind::kRecipe,
-               fmt::format("a maximum length of {} tokens leaves no room for text: the special "
-                           "tokens alone are {}; give at least {}",
-                           max_length, special, special + 1));
+               "a maximum length of {} tokens leaves no room for text: the special "
+               "tokens alone are {}; give at least {}",
+               max_length, special, special + 1);
   return max_length - special;
 }
 
@@ -117,10 +115,10 @@ Tokenizer Tokenizer::load(const std::string& path) {
     const std::string file = join_path(path, name);
     if (file_exists(file)) return parse(detail::sentencepiece_document(file, path), file);
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
-                          "with merges.txt, sentencepiece.bpe.model or spiece.model",
-                          path));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
+                      "with merges.txt, sentencepiece.bpe.model or spiece.model",
+                      path);
 }
 
 void Tokenizer::tokenize(std::string_view text, bool tracked, size_t limit,
@@ -208,8 +206,8 @@ std::vector<Encoding> Tokenizer::encode_batch(const std::vector<std::string>& te
 std::vector<Encoding> Tokenizer::encode_pair_batch(const std::vector<std::string>& first,
                                                    const std::vector<std::string>& second) const {
   SIMILE_CHECK(first.size() == second.size(), ErrorKind::kInput,
-               fmt::format("pairs need as many first texts ({}) as second ones ({})", first.size(),
-                           second.size()));
+               "pairs need as many first texts ({}) as second ones ({})", first.size(),
+               second.size());
   std::vector<Encoding> encodings(first.size());
   run_parallel(first.size(), kTextsTogether,
                [&](size_t i) { encodings[i] = encode_pair(first[i], second[i]); });
@@ -229,9 +227,8 @@ std::vector<std::vector<int32_t>> Tokenizer::encode_ids_batch(const std::vector<
 }
 
 void Tokenizer::set_truncation(const TruncationSettings& settings) {
-  SIMILE_CHECK(
-      settings.max_length >= 0, ErrorKind::kRecipe,
-      fmt::format("a maximum length must not be negative, but it is {}", settings.max_length));
+  SIMILE_CHECK(settings.max_length >= 0, ErrorKind::kRecipe,
+               "a maximum length must not be negative, but it is {}", settings.max_length);
   room_for_text(pieces(false, true), settings.max_length);
   truncation_ = settings;
 }
@@ -253,9 +250,9 @@ void Tokenizer::fit(int64_t embeddings) {
   SIMILE_CHECK(
       core_->model->vocabulary().size() <= embeddings && special.unk >= 0 && largest < embeddings,
       ErrorKind::kInput,
-      fmt::format("{}: the tokenizer has {} tokens, but the encoder has word embeddings "
-                  "for {}: they belong to different models",
-                  core_->source, vocabulary_size(), embeddings));
+      "{}: the tokenizer has {} tokens, but the encoder has word embeddings "
+      "for {}: they belong to different models",
+      core_->source, vocabulary_size(), embeddings);
   embeddings_ = embeddings;
 }
 
@@ -263,8 +260,7 @@ int64_t Tokenizer::vocabulary_size() const { return core_->vocabulary.size(); }
 
 std::string_view Tokenizer::token(int32_t id) const {
   SIMILE_CHECK(id >= 0 && id < vocabulary_size(), ErrorKind::kInput,
-               fmt::format("{}: token id {} is not between 0 and {}", core_->source, id,
-                           vocabulary_size() - 1));
+               "{}: token id {} is not between 0 and {}", core_->source, id, vocabulary_size() - 1);
   return core_->vocabulary.token(id);
 }
 

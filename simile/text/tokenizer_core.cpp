@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
@@ -168,9 +168,9 @@ void TokenizerCore::trim_offsets(std::string_view text, TextTokens& tokens) cons
 void TokenizerCore::tokenize(std::string_view text, bool tracked, size_t limit,
                              TextTokens& tokens) const {
   SIMILE_CHECK(text.size() < std::numeric_limits<uint32_t>::max() / 8, ErrorKind::kInput,
-               fmt::format("a text of {} bytes is too long to be tokenised; cut it into pieces of "
-                           "at most 500 MB",
-                           text.size()));
+               "a text of {} bytes is too long to be tokenised; cut it into pieces of "
+               "at most 500 MB",
+               text.size());
   thread_local Workspace workspace;
   tokens.ids.clear();
   tokens.offsets.clear();
@@ -234,11 +234,10 @@ Vocabulary join_vocabulary(const Vocabulary& model, const std::vector<AddedToken
   std::set<std::pair<std::string, int32_t>> taken;
   for (const AddedToken& token : added) {
     const int32_t known = model.find(token.content);
-    SIMILE_CHECK(
-        known < 0 || known == token.id, ErrorKind::kInput,
-        fmt::format("{}: added token \"{}\" has id {}, but the model's vocabulary gives it "
-                    "id {}",
-                    source, token.content, token.id, known));
+    SIMILE_CHECK(known < 0 || known == token.id, ErrorKind::kInput,
+                 "{}: added token \"{}\" has id {}, but the model's vocabulary gives it "
+                 "id {}",
+                 source, token.content, token.id, known);
     if (known < 0 && taken.insert({token.content, token.id}).second) {
       entries.emplace_back(token.content, token.id);
     }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/text/utf8.h"
 #include "simile/text/vocabulary.h"
@@ -41,14 +41,14 @@ std::vector<std::string> read_vocabulary_lines(const std::string& path) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     std::string token = text.substr(begin, end - begin);
     token.erase(token.find_last_not_of("\r \t") + 1);
-    SIMILE_CHECK(is_valid_utf8(token), ErrorKind::kInput,
-                 fmt::format("{}:{}: the token is not valid UTF-8", path, tokens.size() + 1));
+    SIMILE_CHECK(is_valid_utf8(token), ErrorKind::kInput, "{}:{}: the token is not valid UTF-8",
+                 path, tokens.size() + 1);
     tokens.push_back(std::move(token));
     begin = end + 1;
   }
   while (!tokens.empty() && tokens.back().empty()) tokens.pop_back();
   SIMILE_CHECK(!tokens.empty(), ErrorKind::kInput,
-               fmt::format("{}: the vocabulary is empty; expected one token a line", path));
+               "{}: the vocabulary is empty; expected one token a line", path);
   return tokens;
 }
 
@@ -66,15 +66,15 @@ bool is_roberta(const JsonObject& config, const Json& vocabulary) {
     if (name == class_name) return roberta;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", class_name);
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not "
-                          "supported; known are {}. Save the tokeniser as tokenizer.json",
-                          config.source(), name, known));
+  detail::throw_error(ErrorKind::kInput,
+                      "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not "
+                      "supported; known are {}. Save the tokeniser as tokenizer.json",
+                      config.source(), name, known);
 }
 
 Json read_merges_file(const std::string& path) {
   const std::string text = read_file(path);
-  SIMILE_CHECK(is_valid_utf8(text), ErrorKind::kInput, fmt::format("{} is not valid UTF-8", path));
+  SIMILE_CHECK(is_valid_utf8(text), ErrorKind::kInput, "{} is not valid UTF-8", path);
   Json merges = Json::array();
   size_t line = 0;
   for (size_t begin = 0; begin < text.size();) {
@@ -85,9 +85,9 @@ Json read_merges_file(const std::string& path) {
     if (!merge.empty() && merge.back() == '\r') merge.pop_back();
     if (merge.empty() || (line == 1 && merge.compare(0, 8, "#version") == 0)) continue;
     SIMILE_CHECK(std::count(merge.begin(), merge.end(), ' ') == 1, ErrorKind::kInput,
-                 fmt::format("{}:{}: a merge must be two tokens with a space between, but it is "
-                             "\"{}\"",
-                             path, line, merge));
+                 "{}:{}: a merge must be two tokens with a space between, but it is "
+                 "\"{}\"",
+                 path, line, merge);
     merges.push_back(std::move(merge));
   }
   return merges;
@@ -105,8 +105,8 @@ std::string bert_document(const std::vector<std::string>& tokens,
   const Vocabulary vocabulary(std::move(entries), count, source);
   for (const std::string& name : {settings.unk_token, settings.cls_token, settings.sep_token}) {
     SIMILE_CHECK(vocabulary.find(name) >= 0, ErrorKind::kInput,
-                 fmt::format("{}: the special token \"{}\" is not in the vocabulary of {} tokens",
-                             source, name, count));
+                 "{}: the special token \"{}\" is not in the vocabulary of {} tokens", source, name,
+                 count);
   }
   std::vector<std::string> names = {settings.pad_token, settings.unk_token, settings.cls_token,
                                     settings.sep_token, settings.mask_token};
@@ -150,8 +150,8 @@ std::string byte_pair_document(const std::string& folder) {
   const std::string config_path = join_path(folder, "tokenizer_config.json");
   const Json vocabulary = read_json(path);
   SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
-               fmt::format("{} must be an object from token to id, but it is {}", path,
-                           describe_json(vocabulary)));
+               "{} must be an object from token to id, but it is {}", path,
+               describe_json(vocabulary));
   const Json settings = file_exists(config_path) ? read_json(config_path) : Json::object();
   const JsonObject config(settings, config_path);
   const bool prefix_space = config.flag_or("add_prefix_space", false);
@@ -160,7 +160,7 @@ std::string byte_pair_document(const std::string& folder) {
   };
   const auto end_token = [&](const std::string& token) {
     SIMILE_CHECK(vocabulary.contains(token) && !vocabulary.at(token).is_null(), ErrorKind::kInput,
-                 fmt::format("{}: the special token \"{}\" is not in the vocabulary", path, token));
+                 "{}: the special token \"{}\" is not in the vocabulary", path, token);
     return Json{token, vocabulary.at(token)};
   };
   Json post_processor;

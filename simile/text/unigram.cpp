@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/detail/piece_trie.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
@@ -26,11 +26,11 @@ class Unigram : public TokenModel {
         source_(source) {
     const int64_t size = vocabulary_.size();
     SIMILE_CHECK(size <= detail::PieceTrie::kMaxPieces, ErrorKind::kInput,
-                 fmt::format("{}: the vocabulary has {} tokens; at most {} are supported", source,
-                             size, detail::PieceTrie::kMaxPieces));
+                 "{}: the vocabulary has {} tokens; at most {} are supported", source, size,
+                 detail::PieceTrie::kMaxPieces);
     SIMILE_CHECK(settings.unknown_id >= -1 && settings.unknown_id < size, ErrorKind::kInput,
-                 fmt::format("{}: unk_id is {}, but the vocabulary has {} tokens", source,
-                             settings.unknown_id, size));
+                 "{}: unk_id is {}, but the vocabulary has {} tokens", source, settings.unknown_id,
+                 size);
     double lowest = std::numeric_limits<double>::infinity();
     std::vector<std::pair<std::string_view, int32_t>> pieces;
     pieces.reserve(static_cast<size_t>(size));
@@ -91,9 +91,9 @@ class Unigram : public TokenModel {
       }
       if (!has_single) {
         SIMILE_CHECK(settings_.unknown_id >= 0, ErrorKind::kInput,
-                     fmt::format("{}: \"{}\" is not in the vocabulary, and the model has no unk_id "
-                                 "to stand for it",
-                                 source_, word.substr(begin, single_end - begin)));
+                     "{}: \"{}\" is not in the vocabulary, and the model has no unk_id "
+                     "to stand for it",
+                     source_, word.substr(begin, single_end - begin));
         offer(single_end, unknown_score_ + here, begin, settings_.unknown_id);
       }
       begin = single_end;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/detail/unigram_estimator.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"

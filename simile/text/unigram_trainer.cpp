@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/detail/unigram_estimator.h"
 #include "simile/text/detail/vocabulary_learning.h"
@@ -204,9 +204,9 @@ Tokenizer train_unigram(const TextSource& next_text, const VocabularyTrainerOpti
       std::count_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.single; });
   const auto specials = static_cast<int64_t>(special_tokens.size());
   SIMILE_CHECK(singles + specials <= options.vocabulary_size, ErrorKind::kRecipe,
-               fmt::format("vocabulary_size is {}, but the special tokens and characters alone are "
-                           "{}; raise it or lower alphabet_limit ({})",
-                           options.vocabulary_size, singles + specials, options.alphabet_limit));
+               "vocabulary_size is {}, but the special tokens and characters alone are "
+               "{}; raise it or lower alphabet_limit ({})",
+               options.vocabulary_size, singles + specials, options.alphabet_limit);
   const auto wanted = static_cast<size_t>(options.vocabulary_size - specials);
   if (pieces.size() < wanted) {
     events.warning(

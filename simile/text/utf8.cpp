@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/utf8.h"
 
-#include <fmt/format.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -144,9 +143,8 @@ std::string decode_base64(std::string_view text, const std::string& where) {
     }
     return table;
   }();
-  SIMILE_CHECK(
-      text.size() % 4 == 0, ErrorKind::kInput,
-      fmt::format("{}: {} characters are no base64; expected a multiple of 4", where, text.size()));
+  SIMILE_CHECK(text.size() % 4 == 0, ErrorKind::kInput,
+               "{}: {} characters are no base64; expected a multiple of 4", where, text.size());
   size_t padding = 0;
   while (padding < 2 && !text.empty() && text.back() == '=') {
     text.remove_suffix(1);
@@ -158,8 +156,7 @@ std::string decode_base64(std::string_view text, const std::string& where) {
   int bits = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const int8_t value = values[static_cast<uint8_t>(text[i])];
-    SIMILE_CHECK(value >= 0, ErrorKind::kInput,
-                 fmt::format("{}: character {} is not base64", where, i));
+    SIMILE_CHECK(value >= 0, ErrorKind::kInput, "{}: character {} is not base64", where, i);
     group = group << 6 | static_cast<uint32_t>(value);
     bits += 6;
     if (bits >= 8) {

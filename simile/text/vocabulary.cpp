@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/vocabulary.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/detail/piece_trie.h"
 #include "simile/text/unicode.h"
 
@@ -71,19 +69,18 @@ Vocabulary::Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int
   size_t bytes = 0;
   for (const auto& [token, id] : entries) {
     SIMILE_CHECK(id >= 0 && id < id_bound, ErrorKind::kInput,
-                 fmt::format("{}: token \"{}\" has id {}, but ids must number the tokens from 0 to "
-                             "{} without gaps",
-                             source, token, id, id_bound - 1));
+                 "{}: token \"{}\" has id {}, but ids must number the tokens from 0 to "
+                 "{} without gaps",
+                 source, token, id, id_bound - 1);
     size = std::max(size, id + 1);
     bytes += token.size();
   }
   SIMILE_CHECK(bytes < std::numeric_limits<uint32_t>::max(), ErrorKind::kInput,
-               fmt::format("{}: the vocabulary is {} bytes long, more than 4 GiB", source, bytes));
+               "{}: the vocabulary is {} bytes long, more than 4 GiB", source, bytes);
   std::vector<const std::string*> by_id(static_cast<size_t>(size), nullptr);
   for (const auto& [token, id] : entries) {
-    SIMILE_CHECK(
-        by_id[id] == nullptr, ErrorKind::kInput,
-        fmt::format("{}: tokens \"{}\" and \"{}\" both have id {}", source, *by_id[id], token, id));
+    SIMILE_CHECK(by_id[id] == nullptr, ErrorKind::kInput,
+                 "{}: tokens \"{}\" and \"{}\" both have id {}", source, *by_id[id], token, id);
     by_id[id] = &token;
   }
   size_t slot_count = 16;
@@ -98,8 +95,7 @@ Vocabulary::Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int
       Slot& slot = slots_[slot_of(token, hash)];
       const int32_t known = slot.id;
       SIMILE_CHECK(known < 0 || repeats == Repeats::kLastWins, ErrorKind::kInput,
-                   fmt::format("{}: token \"{}\" occurs twice, with ids {} and {}", source, token,
-                               known, id));
+                   "{}: token \"{}\" occurs twice, with ids {} and {}", source, token, known, id);
       repeats_ |= known >= 0;
       arena_ += token;
       slot = {tag_of(hash), static_cast<int32_t>(id)};
@@ -134,9 +130,8 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
   }
   if (pieces.empty()) return;
   SIMILE_CHECK(static_cast<int64_t>(patterns.size()) <= detail::PieceTrie::kMaxPieces,
-               ErrorKind::kInput,
-               fmt::format("{} added tokens are too many; at most {} are supported",
-                           patterns.size(), detail::PieceTrie::kMaxPieces));
+               ErrorKind::kInput, "{} added tokens are too many; at most {} are supported",
+               patterns.size(), detail::PieceTrie::kMaxPieces);
   trie_ = std::make_shared<const detail::PieceTrie>(std::move(pieces));
   if (std::count(starts_.begin(), starts_.end(), true) == 1) {
     only_start_ =

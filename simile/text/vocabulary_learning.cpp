@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/detail/vocabulary_learning.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/text/detail/components.h"
 
@@ -25,9 +24,9 @@ void cut_text(const std::string& text, const Normalizer* normalizer,
   thread_local NormalizedText normalized;
   thread_local std::vector<Span> words;
   SIMILE_CHECK(text.size() < kMaxTextBytes, ErrorKind::kInput,
-               fmt::format("a text of {} bytes is too long to learn a vocabulary from; cut it into "
-                           "lines",
-                           text.size()));
+               "a text of {} bytes is too long to learn a vocabulary from; cut it into "
+               "lines",
+               text.size());
   raw.assign(text, 0, false);
   if (normalizer != nullptr) normalizer->normalize(raw, normalized);
   NormalizedText& whole = normalizer != nullptr ? normalized : raw;

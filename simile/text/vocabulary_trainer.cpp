@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/unused_options.h"
 #include "simile/text/byte_level.h"
 #include "simile/text/detail/tokenizer_document.h"
@@ -231,9 +231,9 @@ Tokenizer train_word_piece(const TextSource& next_text, const VocabularyTrainerO
   for (const std::string& token : special_tokens) vocabulary.add(token);
   const auto alphabet = add_alphabet(words, options.alphabet_limit, vocabulary);
   SIMILE_CHECK(vocabulary.size() <= options.vocabulary_size, ErrorKind::kRecipe,
-               fmt::format("vocabulary_size is {}, but the special tokens and characters alone are "
-                           "{}; raise it or lower alphabet_limit ({})",
-                           options.vocabulary_size, vocabulary.size(), options.alphabet_limit));
+               "vocabulary_size is {}, but the special tokens and characters alone are "
+               "{}; raise it or lower alphabet_limit ({})",
+               options.vocabulary_size, vocabulary.size(), options.alphabet_limit);
   PairMerger merger;
   std::vector<int32_t> ids;
   for (const auto& [word, count] : words) {
@@ -281,9 +281,9 @@ Tokenizer train_byte_pairs(const TextSource& next_text, const VocabularyTrainerO
     byte_ids.push_back(vocabulary.add(token));
   }
   SIMILE_CHECK(vocabulary.size() <= options.vocabulary_size, ErrorKind::kRecipe,
-               fmt::format("vocabulary_size is {}, but the special tokens and the 256 bytes alone "
-                           "are {}",
-                           options.vocabulary_size, vocabulary.size()));
+               "vocabulary_size is {}, but the special tokens and the 256 bytes alone "
+               "are {}",
+               options.vocabulary_size, vocabulary.size());
   const WordSink keep = [](std::string_view word, WordCounter& counter) { counter.add(word, 1); };
   const WordCounter counter = count_words(next_text, normalizer, byte_level, keep, events);
   PairMerger merger;
@@ -346,20 +346,20 @@ Tokenizer train_vocabulary(const TextSource& next_text, const VocabularyTrainerO
       std::find_if(std::begin(detail::kTrainers), std::end(detail::kTrainers),
                    [&](const detail::TrainerRow& row) { return options.type == row.type; });
   SIMILE_CHECK(trainer != std::end(detail::kTrainers), ErrorKind::kRecipe,
-               fmt::format("type is \"{}\"; expected wordpiece, bpe or unigram", options.type));
+               "type is \"{}\"; expected wordpiece, bpe or unigram", options.type);
   const std::string foreign = find_foreign_options("type", "type", options);
   SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, foreign);
   const auto& tokens =
       options.special_tokens.empty() ? trainer->special_tokens : options.special_tokens;
   for (const std::string& name : trainer->special_tokens) {
     SIMILE_CHECK(std::count(tokens.begin(), tokens.end(), name) == 1, ErrorKind::kRecipe,
-                 fmt::format("special_tokens must hold \"{}\" once", name));
+                 "special_tokens must hold \"{}\" once", name);
   }
   for (const std::string& token : tokens) {
     SIMILE_CHECK(!token.empty() && is_valid_utf8(token) &&
                      std::count(tokens.begin(), tokens.end(), token) == 1,
-                 ErrorKind::kRecipe,
-                 fmt::format("special_tokens: \"{}\" is empty, given twice or not UTF-8", token));
+                 ErrorKind::kRecipe, "special_tokens: \"{}\" is empty, given twice or not UTF-8",
+                 token);
   }
   return trainer->train(next_text, options, tokens, events);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
 
@@ -36,8 +34,8 @@ class WordPiece : public TokenModel {
       : vocabulary_(std::move(vocabulary)), settings_(settings) {
     unknown_id_ = vocabulary_.find(settings_.unknown_token);
     SIMILE_CHECK(unknown_id_ >= 0, ErrorKind::kInput,
-                 fmt::format("{}: the unknown token \"{}\" is not in the vocabulary", source,
-                             settings_.unknown_token));
+                 "{}: the unknown token \"{}\" is not in the vocabulary", source,
+                 settings_.unknown_token);
     const std::string& prefix = settings_.continuing_prefix;
     size_t slot_count = 64;
     while (slot_count < static_cast<size_t>(vocabulary_.size()) * 4) slot_count *= 2;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/words.h"
 
-#include <fmt/format.h>
 #include <unicode/bytestream.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
@@ -12,7 +11,7 @@
 #include <iterator>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -32,8 +31,8 @@ std::string fold_case(std::string_view text) {
     normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())),
                               sink, nullptr, status);
   }
-  SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kFailed,
-               fmt::format("ICU cannot fold the case of a text: {}", u_errorName(status)));
+  SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kFailed, "ICU cannot fold the case of a text: {}",
+               u_errorName(status));
   return folded;
 }
 

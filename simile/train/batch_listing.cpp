@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/matrix_product.h"
@@ -22,9 +22,8 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
                  const std::string& what) {
   if (name.empty()) return 0;
   const auto found = std::find(names.begin(), names.end(), name);
-  SIMILE_CHECK(
-      found != names.end(), ErrorKind::kUsage,
-      fmt::format("there is no {} '{}'; the recipe has: {}", what, name, fmt::join(names, ", ")));
+  SIMILE_CHECK(found != names.end(), ErrorKind::kUsage, "there is no {} '{}'; the recipe has: {}",
+               what, name, fmt::join(names, ", "));
   return static_cast<size_t>(found - names.begin());
 }
 
@@ -46,8 +45,8 @@ size_t find_listed_stage(const TrainOptions& options, const std::string& name) {
 BatchListing list_batches(const ConfigNode& recipe, const BatchListingOptions& options,
                           EventSink& events) {
   const TrainOptions run = read_recipe(recipe, events);
-  SIMILE_CHECK(options.epoch >= 1, ErrorKind::kUsage,
-               fmt::format("epochs are numbered from 1, found {}", options.epoch));
+  SIMILE_CHECK(options.epoch >= 1, ErrorKind::kUsage, "epochs are numbered from 1, found {}",
+               options.epoch);
   const size_t number = find_listed_stage(run, options.stage);
   const StageOptions& stage = run.stages[number];
   std::vector<std::string> names;

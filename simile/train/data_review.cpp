@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/loss_table.h"
 #include "simile/train/evaluations.h"
@@ -278,9 +278,8 @@ void review_run_data(const TrainOptions& options,
       events.warning(finding.message);
     }
   }
-  SIMILE_CHECK(
-      mistakes.empty(), ErrorKind::kRecipe,
-      fmt::format("{}; to train all the same set data_checks: warn", fmt::join(mistakes, "\n")));
+  SIMILE_CHECK(mistakes.empty(), ErrorKind::kRecipe,
+               "{}; to train all the same set data_checks: warn", fmt::join(mistakes, "\n"));
 }
 
 RunReview review_recipe(const ConfigNode& recipe, EventSink& events) {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
 #include "simile/derive/student_start.h"
@@ -38,24 +38,24 @@ std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 void check_distillation(const DistillationOptions& options, bool overwrite) {
   SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, "run.json")), ErrorKind::kUsage,
-               fmt::format("'{0}' holds a run; give another output, add --overwrite to replace it, "
-                           "or go on with it: simile train {0} --resume",
-                           options.output));
+               "'{0}' holds a run; give another output, add --overwrite to replace it, "
+               "or go on with it: simile train {0} --resume",
+               options.output);
   SIMILE_CHECK(options.epochs > 0 && options.learning_rate >= 0, ErrorKind::kUsage,
-               fmt::format("{} epochs at the learning rate {}; both are above 0", options.epochs,
-                           options.learning_rate));
+               "{} epochs at the learning rate {}; both are above 0", options.epochs,
+               options.learning_rate);
   SIMILE_CHECK(options.columns.size() <= 2, ErrorKind::kUsage,
-               fmt::format("{} columns of '{}' are asked for; give the one or two with its texts",
-                           options.columns.size(), options.data));
+               "{} columns of '{}' are asked for; give the one or two with its texts",
+               options.columns.size(), options.data);
   const std::string file = fs::path(options.data).filename().string();
   const bool is_table =
       file.find(".tsv") != std::string::npos || file.find(".csv") != std::string::npos;
   SIMILE_CHECK(!is_table || !options.columns.empty(), ErrorKind::kUsage,
-               fmt::format("'{}' is a table; name the one or two columns with its texts (--columns "
-                           "question,answer), or give a file with one text a line",
-                           options.data));
-  SIMILE_CHECK(file_exists(options.data), ErrorKind::kInput,
-               fmt::format("cannot open '{}': it is not there", options.data));
+               "'{}' is a table; name the one or two columns with its texts (--columns "
+               "question,answer), or give a file with one text a line",
+               options.data);
+  SIMILE_CHECK(file_exists(options.data), ErrorKind::kInput, "cannot open '{}': it is not there",
+               options.data);
   SIMILE_CHECK(options.dimensions == 0 || student_kind(options.student) == StudentKind::kStatic,
                ErrorKind::kUsage,
                "dimensions are of a static student; others have those of their model");
@@ -116,10 +116,9 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
   check_distillation(options, overwrite);
   const ModelSettings teacher = open_model_folder(options.teacher, events).settings;
   const int64_t taught = teacher.dimensions > 0 ? teacher.dimensions : teacher.embedding_size();
-  SIMILE_CHECK(
-      options.dimensions >= 0 && options.dimensions < taught, ErrorKind::kUsage,
-      fmt::format("{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
-                  options.dimensions, options.teacher, taught));
+  SIMILE_CHECK(options.dimensions >= 0 && options.dimensions < taught, ErrorKind::kUsage,
+               "{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
+               options.dimensions, options.teacher, taught);
   const std::string model = make_start(options, events);
   const std::string start =
       model[0] == '.' ? join_path(options.output, kStartFolder) : options.student;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/flat_optimizer.h"
 
-#include <fmt/format.h>
 #include <torch/types.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -10,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/optimizer_update.h"
 
 namespace simile {
@@ -38,9 +37,9 @@ class FlushDenormals {
 
 DeferredTable deferred_table(const ParameterSlot& slot) {
   SIMILE_CHECK(slot.shape.size() == 2, ErrorKind::kInput,
-               fmt::format("optimiser: '{}' should be a matrix to be updated by rows, it has {} "
-                           "dimensions",
-                           slot.name, slot.shape.size()));
+               "optimiser: '{}' should be a matrix to be updated by rows, it has {} "
+               "dimensions",
+               slot.name, slot.shape.size());
   return {slot.offset, slot.shape[0], slot.shape[1]};
 }
 
@@ -59,8 +58,8 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
   bool found_table = table.rows == 0;
   for (const ParameterSlot& slot : slots) {
     SIMILE_CHECK(slot.offset == next && slot.size > 0, ErrorKind::kInput,
-                 fmt::format("optimiser: '{}' should begin at float {} of the weights, found {}",
-                             slot.name, next, slot.offset));
+                 "optimiser: '{}' should begin at float {} of the weights, found {}", slot.name,
+                 next, slot.offset);
     next += slot.size;
     if (table.rows > 0 && slot.offset == table.offset && slot.size == table.rows * table.columns) {
       table_section_ = sections_.size();
@@ -71,9 +70,8 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
                 gradients.data_ptr<float>() + slot.offset, rows, slot.size / rows,
                 slot.learning_rate_factor, slot.decays);
   }
-  SIMILE_CHECK(found_table, ErrorKind::kInput,
-               fmt::format("optimiser: no weight of {} x {} begins at float {}", table.rows,
-                           table.columns, table.offset));
+  SIMILE_CHECK(found_table, ErrorKind::kInput, "optimiser: no weight of {} x {} begins at float {}",
+               table.rows, table.columns, table.offset);
   for (const TrainedTensor& extra : extras) {
     add_section(extra.values.data_ptr<float>(), extra.gradient.data_ptr<float>(), 1,
                 extra.values.numel(), extra.learning_rate_factor, extra.decays);
@@ -114,7 +112,7 @@ void FlatOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
   const size_t first_new = touched_.size();
   for (const int32_t id : ids) {
     SIMILE_CHECK(id >= 0 && id < table_.rows, ErrorKind::kInput,
-                 fmt::format("optimiser: row {} of a table of {} rows", id, table_.rows));
+                 "optimiser: row {} of a table of {} rows", id, table_.rows);
     if (is_touched_[id] != 0) continue;
     is_touched_[id] = 1;
     touched_.push_back(id);
@@ -254,14 +252,13 @@ void FlatOptimizer::load_state(OptimizerState state) {
   const int64_t remembered = static_cast<int64_t>(state.learning_rates.size());
   SIMILE_CHECK(state.step >= 0 && remembered <= (state_.row_steps.empty() ? 0 : state.step),
                ErrorKind::kInput,
-               fmt::format("checkpoint: {} learning rates after {} optimiser steps; it is damaged",
-                           remembered, state.step));
+               "checkpoint: {} learning rates after {} optimiser steps; it is damaged", remembered,
+               state.step);
   for (const int64_t row_step : state.row_steps) {
-    SIMILE_CHECK(
-        row_step >= state.step - remembered && row_step <= state.step, ErrorKind::kInput,
-        fmt::format("checkpoint: an embedding row stands at step {} of {}, with {} learning "
-                    "rates kept; it is damaged",
-                    row_step, state.step, remembered));
+    SIMILE_CHECK(row_step >= state.step - remembered && row_step <= state.step, ErrorKind::kInput,
+                 "checkpoint: an embedding row stands at step {} of {}, with {} learning "
+                 "rates kept; it is damaged",
+                 row_step, state.step, remembered);
   }
   state_ = std::move(state);
   history_.clear();

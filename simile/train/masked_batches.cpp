@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/masked_batches.h"
 
-#include <fmt/format.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -9,7 +8,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -214,9 +213,9 @@ HeldOut::HeldOut(const PretrainOptions& options, const Tokenizer& tokenizer,
   }
   if (packed.size() > 0) finish_batch();
   SIMILE_CHECK(masked > 0, ErrorKind::kInput,
-               fmt::format("'{}' has too little text: no word of it was masked; give more texts or "
-                           "leave held_out.path empty",
-                           held_out.path));
+               "'{}' has too little text: no word of it was masked; give more texts or "
+               "leave held_out.path empty",
+               held_out.path);
 }
 
 Report HeldOut::evaluate(TrainableEncoder& encoder, MaskedLmModule& head,

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/random.h"
@@ -31,7 +31,7 @@ bool is_positive(const ObjectiveMiningOptions& options, const TrainingSet& set, 
 void check_mining_data(const ObjectiveMiningOptions& options, const TrainingSet& set) {
   if (!options.is_on()) return;
   const auto check = [&](bool good, const char* message) {
-    SIMILE_CHECK(good, ErrorKind::kRecipe, fmt::format("{}: `mine`: {}", set.file, message));
+    SIMILE_CHECK(good, ErrorKind::kRecipe, "{}: `mine`: {}", set.file, message);
   };
   check(set.second.empty(),
         "a joint head reads both texts as one, and no text has a vector to rank by; remove it");
@@ -39,7 +39,7 @@ void check_mining_data(const ObjectiveMiningOptions& options, const TrainingSet&
   check(!options.as_pairs() || set.classes.empty(),
         "mined pairs would have no class; take `as: columns`");
   SIMILE_CHECK(options.corpus.empty() || file_exists(options.corpus), ErrorKind::kInput,
-               fmt::format("mine.corpus: cannot read '{}'", options.corpus));
+               "mine.corpus: cannot read '{}'", options.corpus);
 }
 
 LossData mined_offer(const ObjectiveMiningOptions& options, LossData offer) {
@@ -287,9 +287,9 @@ NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
   const Pool& texts = pool(objective);
   const ObjectiveMiningOptions& mine = options_.objectives[objective].mine;
   SIMILE_CHECK(object.text("fingerprint") == texts.fingerprint(), ErrorKind::kInput,
-               fmt::format("'{}' was mined for other data than {} has now; run again with "
-                           "--overwrite",
-                           path, data_[objective].train->file));
+               "'{}' was mined for other data than {} has now; run again with "
+               "--overwrite",
+               path, data_[objective].train->file);
   detail::check_seal(json, path, "run again with --overwrite");
   const auto rows = static_cast<int32_t>(texts.plan().texts.size());
   Negatives negatives;
@@ -303,8 +303,7 @@ NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
       if (is_good) negatives.back().push_back(row);
     }
   }
-  SIMILE_CHECK(is_good, ErrorKind::kInput,
-               fmt::format("'{}' is damaged; run again with --overwrite", path));
+  SIMILE_CHECK(is_good, ErrorKind::kInput, "'{}' is damaged; run again with --overwrite", path);
   return negatives;
 }
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/loss_table.h"
@@ -92,17 +92,17 @@ std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
   const std::string name =
       order.labelled_negatives > 0 ? "order.labelled_negatives" : "order `" + order.name + "`";
   SIMILE_CHECK(set.second.empty(), ErrorKind::kRecipe,
-               fmt::format("{}: {} looks at single texts, and a joint head reads both as one "
-                           "sequence; choose another order",
-                           set.file, name));
+               "{}: {} looks at single texts, and a joint head reads both as one "
+               "sequence; choose another order",
+               set.file, name);
   SIMILE_CHECK(order.side == "left" || !set.right.empty(), ErrorKind::kRecipe,
-               fmt::format("{}: single texts have no right side; set order.side: left", set.file));
+               "{}: single texts have no right side; set order.side: left", set.file);
   if (order.labelled_negatives == 0) return {};
   if (objective.mine.is_on() && objective.mine.as_pairs()) return {};  // negatives will come
   SIMILE_CHECK(set.offer.has_target, ErrorKind::kRecipe,
-               fmt::format("{}: the data has no scores, so no pair is labelled negative; remove "
-                           "order.labelled_negatives, or map a score",
-                           set.file));
+               "{}: the data has no scores, so no pair is labelled negative; remove "
+               "order.labelled_negatives, or map a score",
+               set.file);
   if (find_negatives(objective, set).attached() > 0) return {};
   return {
       fmt::format("{}: no left text of a positive pair stands in a negative one too, so "

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/optimizer.h"
 
-#include <fmt/format.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -61,7 +60,7 @@ void TensorOptimizer::prepare_rows(const std::vector<int32_t>& ids) {
   if (used_.empty()) return;
   for (const int32_t id : ids) {
     SIMILE_CHECK(id >= 0 && id < rows_, ErrorKind::kInput,
-                 fmt::format("optimiser: row {} of a table of {} rows", id, rows_));
+                 "optimiser: row {} of a table of {} rows", id, rows_);
     used_[static_cast<size_t>(id)] = 1;
   }
 }
@@ -174,13 +173,12 @@ OptimizerState TensorOptimizer::state() const {
 
 void TensorOptimizer::load_state(OptimizerState state) {
   state.check_sizes(this->state());
-  SIMILE_CHECK(
-      state.step >= 0 && std::all_of(state.row_steps.begin(), state.row_steps.end(),
-                                     [&](int64_t at) { return at == state.step; }),
-      ErrorKind::kInput,
-      fmt::format("checkpoint: every embedding row should stand at step {}; it was written "
-                  "by the fused engine between two evaluations",
-                  state.step));
+  SIMILE_CHECK(state.step >= 0 && std::all_of(state.row_steps.begin(), state.row_steps.end(),
+                                              [&](int64_t at) { return at == state.step; }),
+               ErrorKind::kInput,
+               "checkpoint: every embedding row should stand at step {}; it was written "
+               "by the fused engine between two evaluations",
+               state.step);
   step_ = state.step;
   std::fill(used_.begin(), used_.end(), 0);
   int64_t first = 0;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/optimizer_rule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/optimizer_update.h"
 
 namespace simile {
@@ -126,11 +124,10 @@ void ScheduleOptions::visit(OptionVisitor& v) {
 
 void OptimizerState::check_sizes(const OptimizerState& like) const {
   const auto check = [](const char* what, const auto& expected, const auto& found) {
-    SIMILE_CHECK(
-        found.size() == expected.size(), ErrorKind::kInput,
-        fmt::format("checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
-                    "written by another recipe?",
-                    what, expected.size(), found.size()));
+    SIMILE_CHECK(found.size() == expected.size(), ErrorKind::kInput,
+                 "checkpoint: the optimiser's {} should be {} numbers, found {}; was it "
+                 "written by another recipe?",
+                 what, expected.size(), found.size());
   };
   check("first moment", like.first_moment, first_moment);
   check("second moment", like.second_moment, second_moment);
@@ -152,9 +149,8 @@ double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t tot
   const double done = static_cast<double>(step - warmup) / rest;
   if (options.name == "linear") return static_cast<double>(total_steps - step) / rest;
   if (options.name == "cosine") return 0.5 * (1.0 + std::cos(kPi * done));
-  throw Error(
-      ErrorKind::kRecipe,
-      fmt::format("'{}' is no schedule; choose one of linear, cosine, constant", options.name));
+  detail::throw_error(ErrorKind::kRecipe,
+                      "'{}' is no schedule; choose one of linear, cosine, constant", options.name);
 }
 
 int64_t first_trained_step(const ScheduleOptions& options, int64_t total_steps) {

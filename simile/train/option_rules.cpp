@@ -8,7 +8,7 @@
 #include <set>
 
 #include "simile/batch/order_table.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/matrix_product.h"
@@ -37,7 +37,7 @@ void check_rules(const std::vector<OptionRule>& rules) {
 void check_new_name(std::set<std::string>& names, const std::string& name,
                     const std::string& what) {
   SIMILE_CHECK(names.insert(name).second, ErrorKind::kRecipe,
-               fmt::format("two {} are called '{}'; give each its own name", what, name));
+               "two {} are called '{}'; give each its own name", what, name);
 }
 
 template <typename T>

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/nn/fused_encoder.h"
 #include "simile/nn/joined_encoder.h"
 #include "simile/nn/torch_encoder.h"
@@ -209,8 +209,7 @@ std::vector<float> ModelWeights::copy() const {
 
 void ModelWeights::assign(const std::vector<float>& weights) {
   SIMILE_CHECK(static_cast<int64_t>(weights.size()) == count(), ErrorKind::kInput,
-               fmt::format("there are {} weights, the model with its heads has {}", weights.size(),
-                           count()));
+               "there are {} weights, the model with its heads has {}", weights.size(), count());
   const float* next = weights.data();
   encoder_->from_host(next);
   next += encoder_->parameter_count();

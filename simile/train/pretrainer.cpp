@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
@@ -244,8 +244,8 @@ class PretrainingRun final : public SteppedTraining {
     const int64_t encoder = encoder_->parameter_count();
     const int64_t expected = encoder + head_->parameters().numel();
     SIMILE_CHECK(static_cast<int64_t>(state.weights.size()) == expected, ErrorKind::kInput,
-                 fmt::format("'{}' holds {} weights, the model has {}",
-                             loop_.folder().states_path(), state.weights.size(), expected));
+                 "'{}' holds {} weights, the model has {}", loop_.folder().states_path(),
+                 state.weights.size(), expected);
     encoder_->from_host(state.weights.data());
     head_->from_host(state.weights.data() + encoder);
     optimizer_->load_state(std::move(state.optimizer));
@@ -268,10 +268,10 @@ class PretrainingRun final : public SteppedTraining {
   }
 
   [[noreturn]] void fail_step(const char* what, double value) const {
-    throw Error(ErrorKind::kFailed,
-                fmt::format("{} of step {} is {}; likely cause: a learning rate too high ({}) or a "
-                            "warm-up too short; the last saved state is kept",
-                            what, state_.step, value, options_.learning_rate));
+    detail::throw_error(ErrorKind::kFailed,
+                        "{} of step {} is {}; likely cause: a learning rate too high ({}) or a "
+                        "warm-up too short; the last saved state is kept",
+                        what, state_.step, value, options_.learning_rate);
   }
 
   Progress progress() const override {
@@ -316,7 +316,7 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
-    throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
+    detail::throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
   }
 }
 

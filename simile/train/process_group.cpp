@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO
@@ -90,16 +90,16 @@ struct ProcessGroup::Connection {
     const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
     if (says("imed out") || says("imeout")) {
       const std::string who = detail::find_silent(signs, size, pulse->calls());
-      throw Error(ErrorKind::kFailed,
-                  fmt::format("{}: the other processes kept this one waiting for {} s{}{}; the "
-                              "last checkpoint is kept",
-                              what, timeout, who.empty() ? "" : "; ", who));
+      detail::throw_error(ErrorKind::kFailed,
+                          "{}: the other processes kept this one waiting for {} s{}{}; the "
+                          "last checkpoint is kept",
+                          what, timeout, who.empty() ? "" : "; ", who);
     }
     std::this_thread::sleep_for(kLetOtherSpeak);
-    throw Error(ErrorKind::kFailed,
-                fmt::format("{}: another process ended or was killed, and what it said tells why "
-                            "({}); the last checkpoint is kept",
-                            what, first_line(message)));
+    detail::throw_error(ErrorKind::kFailed,
+                        "{}: another process ended or was killed, and what it said tells why "
+                        "({}); the last checkpoint is kept",
+                        what, first_line(message));
   }
 
   // [ranks, bytes] of tensors of equal sizes.
@@ -167,9 +167,9 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(const ProcessPlace& place, d
       if (came >= place.size) break;
       const Seconds waited = std::chrono::steady_clock::now() - begun;
       SIMILE_CHECK(waited.count() < timeout, ErrorKind::kFailed,
-                   fmt::format("{}: only {} processes of {} came within {} s; were all started, "
-                               "with the same MASTER_ADDR and MASTER_PORT?",
-                               where, came, place.size, timeout));
+                   "{}: only {} processes of {} came within {} s; were all started, "
+                   "with the same MASTER_ADDR and MASTER_PORT?",
+                   where, came, place.size, timeout);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     auto connection = std::make_unique<Connection>(store, open_tcp_store(place, false, timeout),
@@ -179,10 +179,10 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(const ProcessPlace& place, d
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(ErrorKind::kFailed,
-                fmt::format("{}: cannot meet the other processes: {}; is the port free, and is the "
-                            "machine of rank 0 reached by this name?",
-                            where, first_line(error.what())));
+    detail::throw_error(ErrorKind::kFailed,
+                        "{}: cannot meet the other processes: {}; is the port free, and is the "
+                        "machine of rank 0 reached by this name?",
+                        where, first_line(error.what()));
   }
 }
 
@@ -193,8 +193,8 @@ std::unique_ptr<ProcessGroup> ProcessGroup::meet(const std::string& file, int64_
     auto connection = std::make_unique<Connection>(store, store, rank, size, "127.0.0.1", timeout);
     return std::unique_ptr<ProcessGroup>(new ProcessGroup(rank, size, std::move(connection)));
   } catch (const std::exception& error) {
-    throw Error(ErrorKind::kFailed, fmt::format("rank {} of {}: cannot meet the others at '{}': {}",
-                                                rank, size, file, first_line(error.what())));
+    detail::throw_error(ErrorKind::kFailed, "rank {} of {}: cannot meet the others at '{}': {}",
+                        rank, size, file, first_line(error.what()));
   }
 }
 
@@ -276,9 +276,9 @@ void ProcessGroup::await_first(const std::function<void()>& check) {
                   "rank 0 ended before it had measured the run, and what it said tells why");
     }
     SIMILE_CHECK(Seconds(now - alive).count() < connection_->timeout, ErrorKind::kFailed,
-                 fmt::format("rank 0 shows no sign of life for {} s: it hangs, or its machine is "
-                             "gone; the last checkpoint is kept",
-                             connection_->timeout));
+                 "rank 0 shows no sign of life for {} s: it hangs, or its machine is "
+                 "gone; the last checkpoint is kept",
+                 connection_->timeout);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/process_place.h"
 
-#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -12,7 +11,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 namespace {
@@ -40,9 +39,9 @@ int64_t parse_count(const std::string& name, const std::string& text) {
   char* end = nullptr;
   const long long number = std::strtoll(text.c_str(), &end, 10);
   SIMILE_CHECK(!text.empty() && *end == 0 && number >= 0 && number <= 1000000, ErrorKind::kUsage,
-               fmt::format("{} in the environment: expected a number from 0, found '{}'; it is set "
-                           "by torchrun, mpirun, srun or `simile train --processes`",
-                           name, text));
+               "{} in the environment: expected a number from 0, found '{}'; it is set "
+               "by torchrun, mpirun, srun or `simile train --processes`",
+               name, text);
   return number;
 }
 
@@ -55,11 +54,11 @@ std::string find_address(const LauncherNames& names, const Variable& variable, i
     const auto local = variable(names.local_size);
     if (local && parse_count(names.local_size, *local) == size) return "127.0.0.1";
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} says that {} processes train together, but MASTER_ADDR is not set; "
-                          "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
-                          "port there",
-                          names.size, size));
+  detail::throw_error(ErrorKind::kUsage,
+                      "{} says that {} processes train together, but MASTER_ADDR is not set; "
+                      "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
+                      "port there",
+                      names.size, size);
 }
 
 using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -155,8 +154,8 @@ std::optional<ProcessPlace> find_process_place(const Variable& variable) {
     place.size = parse_count(names.size, *size);
     if (place.size == 1 && place.rank == 0) return std::nullopt;
     SIMILE_CHECK(place.rank < place.size, ErrorKind::kUsage,
-                 fmt::format("{}={} in the environment: expected a rank below {}={}", names.rank,
-                             place.rank, names.size, place.size));
+                 "{}={} in the environment: expected a rank below {}={}", names.rank, place.rank,
+                 names.size, place.size);
     const auto local = variable(names.local_rank);
     place.local_rank = local ? parse_count(names.local_rank, *local) : 0;
     place.address = find_address(names, variable, place.size);

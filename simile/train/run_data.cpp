@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "simile/batch/order_table.h"
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
@@ -129,9 +129,9 @@ class Reader {
   std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,
                                      const TrainingSet& set) {
     SIMILE_CHECK(objective.teachers.empty() || set.second.empty(), ErrorKind::kRecipe,
-                 fmt::format("{}: teachers give vectors of single texts, and a joint head reads "
-                             "pairs; remove the head or the teachers",
-                             set.file));
+                 "{}: teachers give vectors of single texts, and a joint head reads "
+                 "pairs; remove the head or the teachers",
+                 set.file);
     std::vector<int64_t> sizes;
     for (const std::string& name : objective.teachers) {
       const bool is_stage = find_stage(options_, name, stage) >= 0;

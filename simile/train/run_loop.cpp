@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 
 namespace simile {
 
@@ -48,9 +48,9 @@ void RunLoop::begin(const std::string& data, const char* data_name) {
   std::optional<TrainState> saved = states_.load(recipe_, events_);
   if (saved) {
     SIMILE_CHECK(saved->data == data, ErrorKind::kInput,
-                 fmt::format("the {} or the tokenizer is not what '{}' was trained with; bring the "
-                             "old files back or start anew with --overwrite",
-                             data_name, folder_.states_path()));
+                 "the {} or the tokenizer is not what '{}' was trained with; bring the "
+                 "old files back or start anew with --overwrite",
+                 data_name, folder_.states_path());
     state_ = std::move(*saved);
     training_.take_state(state_);
     events_.info(fmt::format("resuming at {}", training_.position()));
@@ -69,8 +69,8 @@ void RunLoop::run(const std::function<void()>& stages) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInterrupted) throw;
     save();
-    throw Error(ErrorKind::kInterrupted, fmt::format("{}; saved at {}: add --resume to go on",
-                                                     error.what(), training_.position()));
+    detail::throw_error(ErrorKind::kInterrupted, "{}; saved at {}: add --resume to go on",
+                        error.what(), training_.position());
   }
 }
 

@@ -65,7 +65,7 @@ std::vector<Gain> measure_gains(const TrainOptions& options, const std::string& 
   }
   std::vector<Gain> gains;
   Metrics metrics = stage == nullptr ? Metrics() : stage->selection.metric;
-  if (!metrics.empty() && is_loss_metric(metrics[0])) {
+  if (stage != nullptr && !metrics.empty() && is_loss_metric(metrics[0])) {
     const StageCourse course = read_stage_course(log_path, *stage, metrics);
     if (!course.values.empty())
       gains.push_back(loss_gain(*stage, course, options.stages.size() > 1));

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/report/run_files.h"
@@ -217,10 +217,10 @@ void check_equal(ProcessGroup& group, const std::string& what, const std::string
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
     group.leave();
-    throw Error(ErrorKind::kInput,
-                fmt::format("rank {} has {} other than rank 0; all processes of a training need "
-                            "the same recipe, files and program (rank 0: {}, rank {}: {})",
-                            rank, what, all[0], rank, all[rank]));
+    detail::throw_error(ErrorKind::kInput,
+                        "rank {} has {} other than rank 0; all processes of a training need "
+                        "the same recipe, files and program (rank 0: {}, rank {}: {})",
+                        rank, what, all[0], rank, all[rank]);
   }
 }
 
@@ -228,9 +228,9 @@ void check_shared_options(const TrainOptions& options, int64_t processes) {
   for (const StageOptions& stage : options.stages) {
     for (const ObjectiveOptions& objective : stage.objectives) {
       SIMILE_CHECK(objective.batch_size >= processes, ErrorKind::kRecipe,
-                   fmt::format("stage '{}': {} processes share each batch, and `batch_size: {}` "
-                               "does not give each an example; start at most {}, or raise it",
-                               stage.name, processes, objective.batch_size, objective.batch_size));
+                   "stage '{}': {} processes share each batch, and `batch_size: {}` "
+                   "does not give each an example; start at most {}, or raise it",
+                   stage.name, processes, objective.batch_size, objective.batch_size);
     }
   }
 }
@@ -243,12 +243,12 @@ void check_shared_recipe(ProcessGroup& group, const TrainOptions& options) {
     if (changes.empty()) continue;
     const RecipeChange& first = changes.front();
     group.leave();
-    throw Error(
+    detail::throw_error(
         ErrorKind::kInput,
-        fmt::format("rank {} has another recipe than rank 0: {} is {} there and {} for "
-                    "rank 0{}; give all processes the same recipe and options",
-                    rank, first.key, first.values[1], first.values[0],
-                    changes.size() > 1 ? fmt::format(" (and {} more)", changes.size() - 1) : ""));
+        "rank {} has another recipe than rank 0: {} is {} there and {} for "
+        "rank 0{}; give all processes the same recipe and options",
+        rank, first.key, first.values[1], first.values[0],
+        changes.size() > 1 ? fmt::format(" (and {} more)", changes.size() - 1) : "");
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/nn/head.h"
 #include "simile/train/shared_training.h"

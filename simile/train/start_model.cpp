@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/matrix.h"
@@ -39,11 +39,10 @@ std::vector<float> head_weights(const HeadSettings& head, const SavedHead* saved
     initialise_head_weights(head, hidden, seed, weights.data());
     return weights;
   }
-  SIMILE_CHECK(
-      options_to_json(head) == options_to_json(saved->settings), ErrorKind::kRecipe,
-      fmt::format("the model has a head '{}' with other settings than the recipe's; leave "
-                  "it out of the recipe to go on with the model's, or call yours otherwise",
-                  head.name));
+  SIMILE_CHECK(options_to_json(head) == options_to_json(saved->settings), ErrorKind::kRecipe,
+               "the model has a head '{}' with other settings than the recipe's; leave "
+               "it out of the recipe to go on with the model's, or call yours otherwise",
+               head.name);
   return read_head_weights(*saved, hidden);
 }
 
@@ -71,17 +70,16 @@ void add_heads(const TrainOptions& options, const std::vector<SavedHead>& saved,
 // Training computes what follows the encoder anew, and knows pooling, heads and Normalize.
 void check_trainable(const ModelFolder& model) {
   const ModelSettings& settings = model.settings;
-  SIMILE_CHECK(
-      settings.modules.empty(), ErrorKind::kRecipe,
-      fmt::format("the model '{}' has the module {} after pooling, which training does not "
-                  "support; start from its encoder alone (a folder with config.json, "
-                  "weights and tokenizer, but without modules.json)",
-                  model.path, module_kind_name(settings.modules[0].kind)));
+  SIMILE_CHECK(settings.modules.empty(), ErrorKind::kRecipe,
+               "the model '{}' has the module {} after pooling, which training does not "
+               "support; start from its encoder alone (a folder with config.json, "
+               "weights and tokenizer, but without modules.json)",
+               model.path, module_kind_name(settings.modules[0].kind));
   SIMILE_CHECK(!settings.lower_case, ErrorKind::kRecipe,
-               fmt::format("the model '{}' lower-cases texts before its tokenizer "
-                           "(\"do_lower_case\"), which training does not support; set it to false "
-                           "and lower-case the data",
-                           model.path));
+               "the model '{}' lower-cases texts before its tokenizer "
+               "(\"do_lower_case\"), which training does not support; set it to false "
+               "and lower-case the data",
+               model.path);
 }
 
 std::vector<KeptTensor> read_pooler(const ModelFolder& folder) {
@@ -218,10 +216,10 @@ StartModel make_model(const TrainOptions& options, EventSink& events) {
 // What a static encoder has no place for.
 void check_static(const TrainOptions& options) {
   const auto refuse = [](const std::string& what, const std::string& instead) {
-    throw Error(ErrorKind::kRecipe,
-                fmt::format("{}, but a static encoder averages the vectors of a text's tokens and "
-                            "has no attention; {}",
-                            what, instead));
+    detail::throw_error(ErrorKind::kRecipe,
+                        "{}, but a static encoder averages the vectors of a text's tokens and "
+                        "has no attention; {}",
+                        what, instead);
   };
   if (options.attention_dropout > 0) {
     refuse("`attention_dropout` is set", "leave it out; `hidden_dropout` drops numbers of vectors");
@@ -236,9 +234,9 @@ void check_static_learning_rate(const TrainOptions& options, const EncoderConfig
                   [](const PartConfig& part) { return part.encoder.is_static(); });
   for (const StageOptions& stage : options.stages) {
     SIMILE_CHECK(stage.static_learning_rate == 0 || has_static, ErrorKind::kRecipe,
-                 fmt::format("stage '{}': `static_learning_rate` is for the static parts of a "
-                             "joined model, and this one has none; set `learning_rate`",
-                             stage.name));
+                 "stage '{}': `static_learning_rate` is for the static parts of a "
+                 "joined model, and this one has none; set `learning_rate`",
+                 stage.name);
   }
 }
 
@@ -268,19 +266,18 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   // Static and joined encoders give a text one state.
   const bool has_states = !start.settings.pooling.modes.empty();
   for (const HeadSettings& head : start.heads) {
-    SIMILE_CHECK(
-        has_states || head.input != "joint", ErrorKind::kRecipe,
-        fmt::format("the head '{}' reads two texts as one sequence (input: joint), but a "
-                    "{} encoder cannot; give it `input: pair`, or start from a transformer",
-                    head.name, config.model_type));
+    SIMILE_CHECK(has_states || head.input != "joint", ErrorKind::kRecipe,
+                 "the head '{}' reads two texts as one sequence (input: joint), but a "
+                 "{} encoder cannot; give it `input: pair`, or start from a transformer",
+                 head.name, config.model_type);
   }
   check_static_learning_rate(options, config);
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
   const int64_t longest = config.shape().longest_sequence();
   SIMILE_CHECK(max_length <= longest, ErrorKind::kRecipe,
-               fmt::format("max_length is {}, but the model has positions for {} tokens only",
-                           max_length, longest));
+               "max_length is {}, but the model has positions for {} tokens only", max_length,
+               longest);
   if (options.normalize != "auto") start.settings.normalize = options.normalize == "true";
   start.tokenizer.set_max_length(max_length);
   start.tokenizer_files["tokenizer.json"] = start.tokenizer.to_json();

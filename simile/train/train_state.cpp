@@ -10,8 +10,8 @@
 #include <map>
 #include <numeric>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/safetensors.h"
 
@@ -75,13 +75,13 @@ void check_plans(const std::vector<ObjectiveState>& objectives, const std::strin
     const bool is_positive =
         std::all_of(sizes.begin(), sizes.end(), [](int32_t size) { return size > 0; });
     const int64_t examples = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-    SIMILE_CHECK(
-        is_positive && examples == static_cast<int64_t>(objective.order.size()) &&
-            objective.next_batch >= 0 && objective.next_batch <= static_cast<int64_t>(sizes.size()),
-        ErrorKind::kInput,
-        fmt::format("'{}' is damaged: {} batches of {} examples in all, with {} done, do not fit "
-                    "an order of {}",
-                    path, sizes.size(), examples, objective.next_batch, objective.order.size()));
+    SIMILE_CHECK(is_positive && examples == static_cast<int64_t>(objective.order.size()) &&
+                     objective.next_batch >= 0 &&
+                     objective.next_batch <= static_cast<int64_t>(sizes.size()),
+                 ErrorKind::kInput,
+                 "'{}' is damaged: {} batches of {} examples in all, with {} done, do not fit "
+                 "an order of {}",
+                 path, sizes.size(), examples, objective.next_batch, objective.order.size());
   }
 }
 
@@ -125,20 +125,20 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
   const auto text = [&](const char* name) {
     const auto found = file.metadata().find(name);
     SIMILE_CHECK(found != file.metadata().end(), ErrorKind::kInput,
-                 fmt::format("'{}' is not a training state: it has no '{}'", path, name));
+                 "'{}' is not a training state: it has no '{}'", path, name);
     return found->second;
   };
   const std::string format = text("format");
   check_seal(file);
   SIMILE_CHECK(format == kFormat, ErrorKind::kUsage,
-               fmt::format("'{}' has the format '{}', this version reads '{}'; go on with the "
-                           "version that wrote it, or start anew with --overwrite",
-                           path, format, kFormat));
+               "'{}' has the format '{}', this version reads '{}'; go on with the "
+               "version that wrote it, or start anew with --overwrite",
+               path, format, kFormat);
   SIMILE_CHECK(text("recipe") == recipe, ErrorKind::kUsage,
-               fmt::format("'{}' was written by another recipe; resume with the run's folder in "
-                           "place of the recipe, which has the overrides too (simile train FOLDER "
-                           "--resume), or choose another --output",
-                           path));
+               "'{}' was written by another recipe; resume with the run's folder in "
+               "place of the recipe, which has the overrides too (simile train FOLDER "
+               "--resume), or choose another --output",
+               path);
   TrainState state;
   state.data = text("data");
   try {
@@ -153,22 +153,21 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
     detail::parse_json(text("temperatures"), path).get_to(state.temperatures);
     detail::parse_json(text("best_temperatures"), path).get_to(state.best_temperatures);
   } catch (const Json::exception& error) {
-    throw Error(
-        ErrorKind::kInput,
-        fmt::format("'{}': the state of the objectives cannot be read: {}", path, error.what()));
+    detail::throw_error(ErrorKind::kInput, "'{}': the state of the objectives cannot be read: {}",
+                        path, error.what());
   }
   visit_arrays(state, [&](const std::string& name, auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     const TensorInfo* tensor = file.find(name);
     SIMILE_CHECK(tensor != nullptr && tensor->type == kTypeOf<Value>, ErrorKind::kInput,
-                 fmt::format("'{}': array '{}' is missing or of another type", path, name));
+                 "'{}': array '{}' is missing or of another type", path, name);
     values.resize(static_cast<size_t>(tensor->size));
     if (tensor->bytes > 0) std::memcpy(values.data(), file.bytes(*tensor).data(), tensor->bytes);
   });
   const Json numbers = detail::parse_json(text("numbers"), path);
   visit_numbers(state, [&](const char* name, auto& value) {
     SIMILE_CHECK(numbers.contains(name) && numbers[name].is_number(), ErrorKind::kInput,
-                 fmt::format("'{}': number '{}' is missing", path, name));
+                 "'{}': number '{}' is missing", path, name);
     value = numbers[name];
   });
   check_plans(state.objectives, path);
@@ -201,9 +200,9 @@ std::optional<TrainState> StateStore::load(const std::string& recipe, EventSink&
     }
   }
   SIMILE_CHECK(list(kDamaged).empty(), ErrorKind::kInput,
-               fmt::format("no state in '{}' can be read, all are damaged; start again with "
-                           "--overwrite, or bring back a copy of one",
-                           folder_));
+               "no state in '{}' can be read, all are damaged; start again with "
+               "--overwrite, or bring back a copy of one",
+               folder_);
   return std::nullopt;
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
@@ -502,8 +502,8 @@ TrainResult train_shared(const TrainOptions& options, const std::string& path,
 TrainResult train(const TrainOptions& options, const std::string& folder, const TrainingMode& mode,
                   EventSink& events) {
   SIMILE_CHECK(options.runs == 1 && options.folds == 0, ErrorKind::kUsage,
-               fmt::format("the recipe '{}' has {} runs; train_recipe() trains them", options.name,
-                           options.folds > 0 ? options.folds : options.runs));
+               "the recipe '{}' has {} runs; train_recipe() trains them", options.name,
+               options.folds > 0 ? options.folds : options.runs);
   try {
     if (mode.processes != nullptr) return train_shared(options, folder, mode, events);
     TrainingRun run(options, folder, mode.resume, mode.overwrite, events, nullptr);
@@ -512,7 +512,7 @@ TrainResult train(const TrainOptions& options, const std::string& folder, const 
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
-    throw Error(ErrorKind::kFailed, fmt::format("torch: {}", error.what_without_backtrace()));
+    detail::throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
   }
 }
 

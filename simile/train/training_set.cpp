@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 #include "simile/loss/loss.h"
 
@@ -76,18 +76,15 @@ void check_head_data(const PairDataset& pairs, const TrainingSetSource& source) 
   if (source.head == nullptr) return;
   const std::string& input = source.head->input;
   const bool is_single = pairs.right.empty();
-  SIMILE_CHECK(
-      (input == "single") == is_single, ErrorKind::kRecipe,
-      fmt::format("{}: the head '{}' has `input: {}`, the data has {}; map other columns or "
-                  "take another head",
-                  source.data.file(), source.head->name, input,
-                  is_single ? "single texts" : "pairs"));
+  SIMILE_CHECK((input == "single") == is_single, ErrorKind::kRecipe,
+               "{}: the head '{}' has `input: {}`, the data has {}; map other columns or "
+               "take another head",
+               source.data.file(), source.head->name, input, is_single ? "single texts" : "pairs");
   if (input != "joint") return;
-  SIMILE_CHECK(
-      pairs.negatives.empty(), ErrorKind::kRecipe,
-      fmt::format("{}: the head '{}' reads both texts as one sequence, so negative columns "
-                  "have no use; remove them",
-                  source.data.file(), source.head->name));
+  SIMILE_CHECK(pairs.negatives.empty(), ErrorKind::kRecipe,
+               "{}: the head '{}' reads both texts as one sequence, so negative columns "
+               "have no use; remove them",
+               source.data.file(), source.head->name);
 }
 
 // The data's classes as the head numbers them; as they are without a head of classes.
@@ -164,11 +161,10 @@ void tokenise_joint(const PairDataset& pairs, const Tokenizer& tokenizer, int64_
 
 Tokenizer with_limit(const TrainingSetSource& source) {
   Tokenizer tokenizer = source.tokenizer;
-  SIMILE_CHECK(
-      source.max_length <= tokenizer.max_length(), ErrorKind::kRecipe,
-      fmt::format("{}: the objective's max_length is {}, that of the run {}: evaluations and "
-                  "the saved model would cut its texts; raise the run's max_length",
-                  source.data.file(), source.max_length, tokenizer.max_length()));
+  SIMILE_CHECK(source.max_length <= tokenizer.max_length(), ErrorKind::kRecipe,
+               "{}: the objective's max_length is {}, that of the run {}: evaluations and "
+               "the saved model would cut its texts; raise the run's max_length",
+               source.data.file(), source.max_length, tokenizer.max_length());
   if (source.max_length > 0) tokenizer.set_max_length(source.max_length);
   return tokenizer;
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "simile/core/error.h"
+#include "simile/core/detail/check.h"
 #include "simile/core/hash.h"
 
 namespace simile::detail {
@@ -43,9 +43,8 @@ std::string header_checksum(const Header& header) {
 
 // Errors (kInput): the file at `path` is not `good`.
 inline void check_file(bool good, const std::string& path, std::string_view what) {
-  SIMILE_CHECK(
-      good, ErrorKind::kInput,
-      fmt::format("'{}' is damaged or not of this index: {}; build the index again", path, what));
+  SIMILE_CHECK(good, ErrorKind::kInput,
+               "'{}' is damaged or not of this index: {}; build the index again", path, what);
 }
 
 // The header of the file with these bytes. Errors (kInput): the file is too short or of another

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/error.h"
 #include "simile/text/decoder.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
@@ -98,9 +98,8 @@ const Row& find_row(const std::vector<Row>& table, const JsonObject& json) {
     check_options(json, row.options);
     return row;
   }
-  throw Error(ErrorKind::kInput,
-              fmt::format("{}: type \"{}\" is not supported; known are \"{}\"", json.source(), type,
-                          fmt::join(names_of(table), "\", \"")));
+  detail::throw_error(ErrorKind::kInput, "{}: type \"{}\" is not supported; known are \"{}\"",
+                      json.source(), type, fmt::join(names_of(table), "\", \""));
 }
 
 // Makes a component whose options are read by its constructor, or that has none.
