@@ -12,7 +12,7 @@
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/derive/detail/co_occurrence.h"
-#include "simile/text/byte_level.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -60,7 +60,7 @@ std::vector<uint8_t> find_word_pieces(const Tokenizer& tokenizer) {
     append_utf8(byte_level_character(static_cast<uint8_t>(byte)), token);
     byte_level = byte_level && tokenizer.find(token) >= 0;
   }
-  std::vector<uint8_t> words(static_cast<size_t>(tokenizer.vocabulary_size()));
+  std::vector<uint8_t> words(tokenizer.vocabulary_size());
   for (size_t i = 0; i < words.size(); ++i) {
     const auto id = static_cast<int32_t>(i);
     if (tokenizer.is_special(id)) continue;
@@ -169,11 +169,10 @@ void PpmiOptions::visit(OptionVisitor& v) {
   v.field("noise", noise, {"length of the random vector added to each of length 1", "", 0});
   v.field("iterations", iterations, {"of the subspace iteration", "", 0});
   v.field("oversample", oversample, {"columns beyond the dimensions that it works on", "", 0});
-  v.field(
-      "max_tokens", max_tokens,
-      {"tokens of the corpus held in memory, 8 bytes each; of a larger one every second, fourth "
-       "... text is counted",
-       "tokens", 1, 2e9});
+  v.field("max_tokens", max_tokens,
+          {"tokens of the corpus held in memory, 8 bytes each; of a larger one every second, "
+           "fourth ... text is counted",
+           "tokens", 1, 2e9});
 }
 
 Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions& options,
@@ -187,9 +186,8 @@ Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions
   const detail::PpmiMatrix ppmi = detail::count_ppmi(corpus, options, tell("count", "tokens"));
   const auto found = static_cast<int64_t>(ppmi.tokens.size());
   SIMILE_CHECK(found >= D, ErrorKind::kInput,
-               "the corpus has {} different tokens in {} sequences, which cannot give "
-               "vectors of {} numbers; give more text, fewer dimensions, or start from "
-               "random vectors",
+               "the corpus has {} different tokens in {} sequences, which cannot give vectors of "
+               "{} numbers; give more text, fewer dimensions, or start from random vectors",
                found, corpus.sequences(), D);
   const detail::TruncatedSvd svd =
       detail::truncated_svd(ppmi.matrix, {D, options.oversample, options.iterations, seed},
@@ -198,7 +196,7 @@ Matrix<float> ppmi_start(const PieceCorpus& corpus, int64_t D, const PpmiOptions
   for (const double value : svd.values) scales.push_back(std::pow(value, options.power));
   Matrix<float> table(corpus.vocabulary(), D);
   for (int64_t i = 0; i < svd.left.rows; ++i) {
-    float* const row = table.row(ppmi.tokens[static_cast<size_t>(i)]);
+    float* const row = table.row(ppmi.tokens[i]);
     std::transform(scales.begin(), scales.end(), svd.left.row(i), row,
                    [](double scale, float u) { return static_cast<float>(scale * u); });
     divide_by_length(row, D);

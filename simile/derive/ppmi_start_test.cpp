@@ -13,7 +13,7 @@
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/derive/detail/co_occurrence.h"
-#include "simile/text/byte_level.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {

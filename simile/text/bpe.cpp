@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "simile/core/detail/check.h"
-#include "simile/text/byte_level.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
 
@@ -91,9 +91,7 @@ class MergeTable {
       }
       if (!merges[best].exists()) break;
       symbols[best] = {merges[best].id, symbols[best].size + symbols[best + 1].size};
-      std::copy(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 2,
-                symbols.begin() + static_cast<std::ptrdiff_t>(size),
-                symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+      std::copy(symbols.begin() + best + 2, symbols.begin() + size, symbols.begin() + best + 1);
       --size;
       std::copy(merges + best + 1, merges + size, merges + best);
       if (best + 1 < size) merges[best] = find(symbols[best].id, symbols[best + 1].id);
@@ -170,7 +168,7 @@ class Bpe : public TokenModel {
  public:
   Bpe(Vocabulary vocabulary, const BpeMerges& merges, const BpeSettings& settings,
       const std::string& source)
-      : vocabulary_(std::move(vocabulary)), settings_(settings), source_(source) {
+      : TokenModel(std::move(vocabulary)), settings_(settings), source_(source) {
     if (settings_.unknown_token) unknown_id_ = vocabulary_.find(*settings_.unknown_token);
     plain_characters_ = settings_.continuing_prefix.empty() && settings_.word_suffix.empty();
     for (uint32_t c = 0; c < ascii_ids_.size(); ++c) {
@@ -211,9 +209,6 @@ class Bpe : public TokenModel {
     return true;
   }
 
-  const Vocabulary& vocabulary() const override { return vocabulary_; }
-  int32_t unknown_id() const override { return unknown_id_; }
-
  private:
   using Symbols = std::vector<MergeSymbol>;
 
@@ -222,16 +217,15 @@ class Bpe : public TokenModel {
     const std::string& prefix = settings_.continuing_prefix;
     uint32_t rank = 0;
     for (const auto& [left, right] : merges) {
-      SIMILE_CHECK(right.size() >= prefix.size(), ErrorKind::kInput,
-                   "{}: merge {} joins \"{}\" and \"{}\", which is shorter than "
-                   "continuing_subword_prefix",
-                   source_, rank + 1, left, right);
+      SIMILE_CHECK(
+          right.size() >= prefix.size(), ErrorKind::kInput,
+          "{}: merge {} joins \"{}\" and \"{}\", which is shorter than continuing_subword_prefix",
+          source_, rank + 1, left, right);
       const std::string joined = left + right.substr(prefix.size());
       const auto find = [&, &left = left, &right = right](const std::string& token) {
         const int32_t id = vocabulary_.find(token);
         SIMILE_CHECK(id >= 0, ErrorKind::kInput,
-                     "{}: merge {} joins \"{}\" and \"{}\", but \"{}\" is not in the "
-                     "vocabulary",
+                     "{}: merge {} joins \"{}\" and \"{}\", but \"{}\" is not in the vocabulary",
                      source_, rank + 1, left, right, token);
         return id;
       };
@@ -248,13 +242,13 @@ class Bpe : public TokenModel {
     if (!plain_characters_ && !settings_.ignore_merges) return -1;
     const int32_t id = bytes ? byte_words_.find(word) : vocabulary_.find(word);
     if (id < 0 || settings_.ignore_merges) return id;
-    uint8_t state = whole_[static_cast<size_t>(id)].load(std::memory_order_relaxed);
+    uint8_t state = whole_[id].load(std::memory_order_relaxed);
     if (state == 0) {
       Symbols symbols;
       list_symbols(word, bytes, symbols);
       merges_.apply(symbols);
       state = symbols.size() == 1 && symbols[0].id == id ? 1 : 2;
-      whole_[static_cast<size_t>(id)].store(state, std::memory_order_relaxed);
+      whole_[id].store(state, std::memory_order_relaxed);
     }
     return state == 1 ? id : -1;
   }
@@ -293,8 +287,7 @@ class Bpe : public TokenModel {
         continue;
       } else if (settings_.unknown_token) {
         SIMILE_CHECK(unknown_id_ >= 0, ErrorKind::kInput,
-                     "{}: \"{}\" is not in the vocabulary, and neither is the unknown "
-                     "token \"{}\"",
+                     "{}: \"{}\" is not in the vocabulary, and neither is the unknown token \"{}\"",
                      source_, character, *settings_.unknown_token);
         if (!settings_.fuse_unknown) flush();
         unknown += size;
@@ -307,9 +300,7 @@ class Bpe : public TokenModel {
     for (const char byte : name) {
       if (fallback_ids_[static_cast<uint8_t>(byte)] < 0) return false;
     }
-    for (const char byte : name) {
-      symbols.push_back({fallback_ids_[static_cast<uint8_t>(byte)], 1});
-    }
+    for (const char byte : name) symbols.push_back({fallback_ids_[static_cast<uint8_t>(byte)], 1});
     return true;
   }
 
@@ -336,10 +327,8 @@ class Bpe : public TokenModel {
     if (symbols.capacity() > kKeptSymbols) symbols = Symbols();
   }
 
-  Vocabulary vocabulary_;
   BpeSettings settings_;
   std::string source_;
-  int32_t unknown_id_ = -1;
   MergeTable merges_;
   bool plain_characters_ = true;        // neither prefix nor suffix
   bool reads_bytes_ = false;            // the vocabulary has all byte-level characters

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "simile/core/error.h"
-#include "simile/text/byte_level.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/token_model.h"
 #include "simile/text/unicode.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "simile/core/detail/check.h"
-#include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -60,8 +60,7 @@ void NormalizedText::append(std::string_view bytes, const Span* byte_origins) {
 void check_text_size(size_t bytes) {
   constexpr size_t kMost = size_t{1} << 30;
   SIMILE_CHECK(bytes <= kMost, ErrorKind::kInput,
-               "the tokenizer makes {} bytes of a text, more than {}; cut the text into "
-               "pieces",
+               "the tokenizer makes {} bytes of a text, more than {}; cut the text into pieces",
                bytes, kMost);
 }
 
@@ -71,8 +70,6 @@ namespace simile::detail {
 namespace {
 
 using NormalizerPointer = std::unique_ptr<const Normalizer>;
-
-NormalizerPointer make_at(const Json& json, const std::string& where);
 
 bool nmt_drops(char32_t c) {
   return (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F ||
@@ -235,7 +232,7 @@ class Replace : public Normalizer {
 // One after the other.
 class Sequence : public Normalizer {
  public:
-  explicit Sequence(const JsonObject& json) : steps_(read_steps(json, "normalizers", make_at)) {}
+  explicit Sequence(const JsonObject& json) : steps_(read_steps<Normalizer>(json, "normalizers")) {}
   void normalize(const NormalizedText& in, NormalizedText& out) const override {
     if (steps_.empty()) {
       out = in;
@@ -296,37 +293,34 @@ NormalizerPointer make_form(const JsonObject&) {
 template <typename Part>
 constexpr auto make = make_part<Normalizer, Part>;
 
-const ComponentTable<Normalizer> kNormalizers = {
-    {"BertNormalizer",
-     {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
-     read_bert},
-    {"Precompiled", {"precompiled_charsmap"}, read_precompiled},
-    {"NFC", {}, make_form<UnicodeForm::kNfc>},
-    {"NFD", {}, make_form<UnicodeForm::kNfd>},
-    {"NFKC", {}, make_form<UnicodeForm::kNfkc>},
-    {"NFKD", {}, make_form<UnicodeForm::kNfkd>},
-    {"Lowercase", {}, make<Lowercase>},
-    {"StripAccents", {}, make<StripAccents>},
-    {"Nmt", {}, make<Nmt>},
-    // May name options that matter to the pre-tokeniser alone.
-    {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, make<ByteLevelNormalizer>},
-    {"Strip", {"strip_left", "strip_right"}, make<Strip>},
-    {"Prepend", {"prepend"}, make<Prepend>},
-    {"Replace", {"pattern", "content"}, make<Replace>},
-    {"Sequence", {"normalizers"}, make<Sequence>},
-};
-
-NormalizerPointer make_at(const Json& json, const std::string& where) {
-  const JsonObject object(json, where);
-  return find_row(kNormalizers, object).make(object);
-}
-
 }  // namespace
 
-NormalizerPointer make_normalizer(const Json& json, const std::string& source) {
-  return json.is_null() ? nullptr : make_at(json, source + ": normalizer");
+template <>
+const ComponentTable<Normalizer>& component_table() {
+  static const ComponentTable<Normalizer> table = {
+      {"BertNormalizer",
+       {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
+       read_bert},
+      {"Precompiled", {"precompiled_charsmap"}, read_precompiled},
+      {"NFC", {}, make_form<UnicodeForm::kNfc>},
+      {"NFD", {}, make_form<UnicodeForm::kNfd>},
+      {"NFKC", {}, make_form<UnicodeForm::kNfkc>},
+      {"NFKD", {}, make_form<UnicodeForm::kNfkd>},
+      {"Lowercase", {}, make<Lowercase>},
+      {"StripAccents", {}, make<StripAccents>},
+      {"Nmt", {}, make<Nmt>},
+      // May name options that matter to the pre-tokeniser alone.
+      {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, make<ByteLevelNormalizer>},
+      {"Strip", {"strip_left", "strip_right"}, make<Strip>},
+      {"Prepend", {"prepend"}, make<Prepend>},
+      {"Replace", {"pattern", "content"}, make<Replace>},
+      {"Sequence", {"normalizers"}, make<Sequence>},
+  };
+  return table;
 }
 
-std::vector<std::string> normalizer_names() { return names_of(kNormalizers); }
+NormalizerPointer make_normalizer(const Json& json, const std::string& source) {
+  return json.is_null() ? nullptr : make_component<Normalizer>(json, source + ": normalizer");
+}
 
 }  // namespace simile::detail

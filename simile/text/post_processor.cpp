@@ -37,10 +37,9 @@ PairLengths truncate(int64_t first, int64_t second, bool pair, int64_t limit,
     return truncate_longest_first(first, second, limit);
   }
   const bool cut_first = settings.strategy == Strategy::kOnlyFirst;
-  SIMILE_CHECK(
-      cut_first || pair, ErrorKind::kInput,
-      "truncation \"only_second\" needs a pair of texts, but there is one text that is too "
-      "long; use \"longest_first\" or \"only_first\"");
+  SIMILE_CHECK(cut_first || pair, ErrorKind::kInput,
+               "truncation \"only_second\" needs a pair of texts, but there is one text that is "
+               "too long; use \"longest_first\" or \"only_first\"");
   int64_t& length = cut_first ? first : second;
   SIMILE_CHECK(length > excess, ErrorKind::kInput,
                "truncation \"{}\": {} tokens must go, but that text has only {}; use "
@@ -82,8 +81,7 @@ void read_template_piece(const JsonObject& json, const Json& specials, int64_t s
   }
   const auto found = specials.find(name);
   SIMILE_CHECK(found != specials.end(), ErrorKind::kInput,
-               "{}: the template uses special token \"{}\", which is not among "
-               "\"special_tokens\"",
+               "{}: the template uses special token \"{}\", which is not among \"special_tokens\"",
                where, name);
   const std::string special_where = fmt::format("{}: special_tokens: \"{}\"", where, name);
   const JsonObject special(*found, special_where);
@@ -170,8 +168,7 @@ PostProcessor read_sequence(const JsonObject& json, int64_t size) {
     PostProcessor processor = make_at(step, size, where);
     if (JsonObject(step, where).text("type") != "ByteLevel") {
       SIMILE_CHECK(!has_template, ErrorKind::kInput,
-                   "{}: a second processor that puts special tokens around is not "
-                   "supported",
+                   "{}: a second processor that puts special tokens around is not supported",
                    where);
       has_template = true;
       result.single = std::move(processor.single);

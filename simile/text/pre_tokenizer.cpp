@@ -7,16 +7,14 @@
 #include <utility>
 
 #include "simile/core/detail/check.h"
-#include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
+#include "simile/text/utf8.h"
 
 namespace simile::detail {
 namespace {
 
 using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
-
-PreTokenizerPointer make_at(const Json& json, const std::string& where);
 
 // A single huge text should not keep its memory for ever.
 constexpr size_t kKeptBytes = size_t{4} << 20;
@@ -156,7 +154,8 @@ class BertPreTokenizer : public PreTokenizer {
 // One after the other.
 class Sequence : public PreTokenizer {
  public:
-  explicit Sequence(const JsonObject& json) : steps_(read_steps(json, "pretokenizers", make_at)) {}
+  explicit Sequence(const JsonObject& json)
+      : steps_(read_steps<PreTokenizer>(json, "pretokenizers")) {}
 
   void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -186,8 +185,7 @@ MetaspaceSettings::Prepend read_prepend_scheme(const JsonObject& json) {
                "{}: prepend_scheme must be \"always\", \"never\" or \"first\", not \"{}\"",
                json.source(), scheme);
   SIMILE_CHECK(add_space || scheme == "never", ErrorKind::kInput,
-               "{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected "
-               "\"never\"",
+               "{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected \"never\"",
                json.source(), scheme);
   if (scheme == "always") return Prepend::kAlways;
   return scheme == "first" ? Prepend::kFirst : Prepend::kNever;
@@ -203,7 +201,10 @@ PreTokenizerPointer read_metaspace(const JsonObject& json) {
   return std::make_unique<Metaspace>(settings);
 }
 
-const ComponentTable<PreTokenizer>& pre_tokenizers() {
+}  // namespace
+
+template <>
+const ComponentTable<PreTokenizer>& component_table() {
   static const ComponentTable<PreTokenizer> table = [] {
     ComponentTable<PreTokenizer> rows = {
         {"BertPreTokenizer", {}, make_part<PreTokenizer, BertPreTokenizer>},
@@ -218,18 +219,9 @@ const ComponentTable<PreTokenizer>& pre_tokenizers() {
   return table;
 }
 
-PreTokenizerPointer make_at(const Json& json, const std::string& where) {
-  const JsonObject object(json, where);
-  return find_row(pre_tokenizers(), object).make(object);
-}
-
-}  // namespace
-
 PreTokenizerPointer make_pre_tokenizer(const Json& json, const std::string& source) {
-  return json.is_null() ? nullptr : make_at(json, source + ": pre_tokenizer");
+  return json.is_null() ? nullptr : make_component<PreTokenizer>(json, source + ": pre_tokenizer");
 }
-
-std::vector<std::string> pre_tokenizer_names() { return names_of(pre_tokenizers()); }
 
 }  // namespace simile::detail
 
@@ -237,6 +229,96 @@ namespace simile {
 
 std::unique_ptr<const PreTokenizer> make_metaspace(const MetaspaceSettings& settings) {
   return std::make_unique<detail::Metaspace>(settings);
+}
+
+namespace {
+
+constexpr char32_t kFirstOther = 0x100;  // of the characters for bytes that are not printable
+constexpr size_t kOthers = 68;
+
+struct Alphabet {
+  std::array<char32_t, 256> characters{};
+  std::array<uint8_t, kOthers> others{};  // the bytes of U+0100 onward
+
+  Alphabet() {
+    size_t count = 0;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      if (stands_for_itself(byte)) {
+        characters[byte] = byte;
+      } else {
+        characters[byte] = static_cast<char32_t>(kFirstOther + count);
+        others[count++] = static_cast<uint8_t>(byte);
+      }
+    }
+  }
+
+  static bool stands_for_itself(char32_t c) {
+    return (c >= '!' && c <= '~') || (c >= 0xA1 && c <= 0xAC) || (c >= 0xAE && c <= 0xFF);
+  }
+};
+
+const Alphabet& alphabet() {
+  static const Alphabet instance;
+  return instance;
+}
+
+// Rewrites `text` part by part: write(part, out) appends what becomes of it.
+template <typename Write>
+void rewrite(NormalizedText& text, std::vector<Span>& words, const Write& write) {
+  NormalizedText out;
+  out.clear(text.tracked);
+  out.text.reserve(text.text.size() * 2);
+  for (Span& word : words) {
+    const auto begin = static_cast<uint32_t>(out.text.size());
+    write(word, out);
+    word = {begin, static_cast<uint32_t>(out.text.size())};
+  }
+  text = std::move(out);
+}
+
+}  // namespace
+
+char32_t byte_level_character(uint8_t byte) { return alphabet().characters[byte]; }
+
+bool decode_byte_level(std::string_view text, std::string& bytes) {
+  for (size_t i = 0; i < text.size();) {
+    const DecodedCharacter character = decode_valid_character(text, i);
+    const char32_t c = character.code_point;
+    i += character.size;
+    if (Alphabet::stands_for_itself(c)) {
+      bytes.push_back(static_cast<char>(c));
+    } else if (c >= kFirstOther && c < kFirstOther + kOthers) {
+      bytes.push_back(static_cast<char>(alphabet().others[c - kFirstOther]));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+void map_bytes(NormalizedText& text, std::vector<Span>& words) {
+  const Alphabet& table = alphabet();
+  rewrite(text, words, [&](Span word, NormalizedText& out) {
+    for (uint32_t i = word.begin; i < word.end; ++i) {
+      out.append(table.characters[static_cast<uint8_t>(text.text[i])],
+                 text.tracked ? text.origins[i] : Span());
+    }
+  });
+}
+
+void add_prefix_spaces(NormalizedText& text, std::vector<Span>& words) {
+  if (words.size() == 1 && words[0].begin == 0 && words[0].end == text.text.size()) {
+    if (text.text[0] == ' ') return;
+    text.text.insert(text.text.begin(), ' ');
+    if (text.tracked) text.origins.insert(text.origins.begin(), text.origins.front());
+    ++words[0].end;
+    return;
+  }
+  rewrite(text, words, [&](Span word, NormalizedText& out) {
+    const Span* origins = text.tracked ? text.origins.data() + word.begin : nullptr;
+    if (text.text[word.begin] != ' ') out.append(" ", origins);
+    out.append(std::string_view(text.text).substr(word.begin, word.end - word.begin), origins);
+  });
 }
 
 }  // namespace simile

@@ -5,8 +5,10 @@
 // makes it from the "pre_tokenizer" of a tokenizer.json (detail/components.h).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simile/text/normalizer.h"
@@ -22,7 +24,7 @@ class PreTokenizer {
   // byte 0 of the original.
   virtual void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const = 0;
   // Whether the words are left as plain UTF-8 that is to be read as byte-level characters, one for
-  // each byte: by the model itself, or after map_bytes() (byte_level.h) has written them out.
+  // each byte: by the model itself, or after map_bytes() has written them out.
   virtual bool leaves_bytes() const { return false; }
   // Whether split() has to be told `at_start` exactly, which takes origins: without them a text
   // whose first characters the normaliser dropped counts as beginning the original.
@@ -54,5 +56,24 @@ enum class SplitBehavior {
 // them, and the other way round. Empty words are left out.
 std::unique_ptr<const PreTokenizer> make_split(TextPattern pattern, SplitBehavior behavior,
                                                bool invert);
+
+// Byte-level tokenising (GPT-2): every byte of the text is written as one visible character, so
+// that a vocabulary of characters covers all bytes. Printable Latin-1 bytes stand for themselves,
+// the others, in order, for U+0100 onward; a space is U+0120. This is the character of a byte.
+//
+// Radford et al., "Language Models are Unsupervised Multitask Learners", 2019 (their code,
+// encoder.py).
+char32_t byte_level_character(uint8_t byte);
+
+// Appends the bytes that the characters of `text` stand for. False (with some appended): one of
+// them stands for none.
+bool decode_byte_level(std::string_view text, std::string& bytes);
+
+// Rewrites `text`, of which only `words` (in order, without overlap) are kept, in byte-level
+// characters.
+void map_bytes(NormalizedText& text, std::vector<Span>& words);
+
+// Puts a space before each of `words` (as above) that does not begin with one.
+void add_prefix_spaces(NormalizedText& text, std::vector<Span>& words);
 
 }  // namespace simile

@@ -154,8 +154,7 @@ Json post_processor_of(const FamilyTemplate& family, const Vocabulary& vocabular
   return detail::template_processing(family.single, family.pair, [&](const std::string& name) {
     const int64_t id = vocabulary.find(name);
     SIMILE_CHECK(id >= 0, ErrorKind::kInput,
-                 "{}: the special token \"{}\" of this model family is not among the "
-                 "{} pieces",
+                 "{}: the special token \"{}\" of this model family is not among the {} pieces",
                  source, name, vocabulary.pieces().size());
     return id;
   });
@@ -208,8 +207,7 @@ std::string bpe_text(const SentencePieceModel& model, const Vocabulary& vocabula
   return fmt::format(
              R"({{"type":"BPE","dropout":null,"unk_token":{},"continuing_subword_prefix":null,)"
              R"("end_of_word_suffix":null,"fuse_unk":true,"byte_fallback":{},)",
-             unknown < 0 ? "null" : quote_json(pieces[static_cast<size_t>(unknown)].text),
-             model.byte_fallback) +
+             unknown < 0 ? "null" : quote_json(pieces[unknown].text), model.byte_fallback) +
          detail::tokens_and_merges_text(tokens, list_sentencepiece_merges(model));
 }
 

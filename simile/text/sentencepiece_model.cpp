@@ -126,26 +126,28 @@ class WireReader {
 constexpr size_t kMaxPieceBytes = 256;
 
 // Field numbers of sentencepiece_model.proto.
-namespace model_field {
-enum : uint32_t { kPiece = 1, kTrainer = 2, kNormalizer = 3 };
-}
-namespace piece_field {
-enum : uint32_t { kText = 1, kScore = 2, kKind = 3 };
-}
-namespace trainer_field {
-enum : uint32_t { kType = 3, kSpaceAsSuffix = 24, kByteFallback = 35, kUnknownId = 40 };
-}
-namespace normalizer_field {
-enum : uint32_t { kTable = 2, kDummyPrefix = 3, kExtraSpaces = 4, kEscapeSpaces = 5 };
-}
+enum ModelField : uint32_t { kPiece = 1, kTrainer = 2, kNormalizer = 3 };
+enum PieceField : uint32_t { kText = 1, kScore = 2, kKind = 3 };
+enum TrainerField : uint32_t {
+  kType = 3,
+  kSpaceAsSuffix = 24,
+  kByteFallback = 35,
+  kUnknownId = 40
+};
+enum NormalizerField : uint32_t {
+  kTable = 2,
+  kDummyPrefix = 3,
+  kExtraSpaces = 4,
+  kEscapeSpaces = 5
+};
 
 SentencePiece read_piece(std::string_view message, size_t number, const std::string& source) {
   const std::string where = fmt::format("{}: piece {}", source, number);
   SentencePiece piece;
   WireReader(message, where).read([&](const WireField& field) {
-    if (field.number == piece_field::kText) piece.text = field.bytes();
-    if (field.number == piece_field::kScore) piece.score = field.real();
-    if (field.number == piece_field::kKind) {
+    if (field.number == kText) piece.text = field.bytes();
+    if (field.number == kScore) piece.score = field.real();
+    if (field.number == kKind) {
       const int64_t kind = field.integer();
       SIMILE_CHECK(kind >= 1 && kind <= 6, ErrorKind::kInput,
                    "{}: type {} is not known; expected 1 to 6", where, kind);
@@ -165,20 +167,19 @@ SentencePiece read_piece(std::string_view message, size_t number, const std::str
 void read_trainer(std::string_view message, const std::string& source, SentencePieceModel& model) {
   const std::string where = source + ": trainer_spec";
   WireReader(message, where).read([&](const WireField& field) {
-    if (field.number == trainer_field::kType) {
+    if (field.number == kType) {
       const int64_t type = field.integer();
       SIMILE_CHECK(type == 1 || type == 2, ErrorKind::kInput,
-                   "{}: model_type {} is not supported; expected 1 (unigram) or 2 "
-                   "(bpe)",
-                   where, type);
+                   "{}: model_type {} is not supported; expected 1 (unigram) or 2 (bpe)", where,
+                   type);
       model.type = static_cast<SentencePieceModel::Type>(type);
     }
-    if (field.number == trainer_field::kSpaceAsSuffix) {
+    if (field.number == kSpaceAsSuffix) {
       SIMILE_CHECK(!field.flag(), ErrorKind::kInput,
                    "{}: treat_whitespace_as_suffix is not supported", where);
     }
-    if (field.number == trainer_field::kByteFallback) model.byte_fallback = field.flag();
-    if (field.number == trainer_field::kUnknownId) model.unknown_id = field.integer();
+    if (field.number == kByteFallback) model.byte_fallback = field.flag();
+    if (field.number == kUnknownId) model.unknown_id = field.integer();
   });
 }
 
@@ -186,12 +187,10 @@ void read_normalizer(std::string_view message, const std::string& source,
                      SentencePieceModel& model) {
   const std::string where = source + ": normalizer_spec";
   WireReader(message, where).read([&](const WireField& field) {
-    if (field.number == normalizer_field::kTable) model.character_table = field.bytes();
-    if (field.number == normalizer_field::kDummyPrefix) model.add_dummy_prefix = field.flag();
-    if (field.number == normalizer_field::kExtraSpaces) {
-      model.remove_extra_whitespaces = field.flag();
-    }
-    if (field.number == normalizer_field::kEscapeSpaces) model.escape_whitespaces = field.flag();
+    if (field.number == kTable) model.character_table = field.bytes();
+    if (field.number == kDummyPrefix) model.add_dummy_prefix = field.flag();
+    if (field.number == kExtraSpaces) model.remove_extra_whitespaces = field.flag();
+    if (field.number == kEscapeSpaces) model.escape_whitespaces = field.flag();
   });
 }
 
@@ -207,11 +206,11 @@ struct Merge {
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& source) {
   SentencePieceModel model;
   WireReader(bytes, source).read([&](const WireField& field) {
-    if (field.number == model_field::kPiece) {
+    if (field.number == kPiece) {
       model.pieces.push_back(read_piece(field.bytes(), model.pieces.size(), source));
     }
-    if (field.number == model_field::kTrainer) read_trainer(field.bytes(), source, model);
-    if (field.number == model_field::kNormalizer) read_normalizer(field.bytes(), source, model);
+    if (field.number == kTrainer) read_trainer(field.bytes(), source, model);
+    if (field.number == kNormalizer) read_normalizer(field.bytes(), source, model);
   });
   SIMILE_CHECK(!model.pieces.empty(), ErrorKind::kInput,
                "{}: no pieces found; expected a sentencepiece model", source);
@@ -246,17 +245,15 @@ std::vector<std::pair<std::string_view, std::string_view>> list_sentencepiece_me
       }
       cut = next;
     }
-    std::sort(merges.begin() + static_cast<std::ptrdiff_t>(first), merges.end(),
-              [](const Merge& a, const Merge& b) {
-                return std::tie(a.left_id, a.right_id) < std::tie(b.left_id, b.right_id);
-              });
+    std::sort(merges.begin() + first, merges.end(), [](const Merge& a, const Merge& b) {
+      return std::tie(a.left_id, a.right_id) < std::tie(b.left_id, b.right_id);
+    });
   }
   std::stable_sort(merges.begin(), merges.end(), [](const Merge& a, const Merge& b) {
     return std::tie(a.score, a.left_size, a.right_size) >
            std::tie(b.score, b.left_size, b.right_size);
   });
   std::vector<std::pair<std::string_view, std::string_view>> pairs;
-  pairs.reserve(merges.size());
   for (const Merge& merge : merges) pairs.emplace_back(merge.left, merge.right);
   return pairs;
 }

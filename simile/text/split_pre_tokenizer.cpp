@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "simile/core/detail/check.h"
-#include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
@@ -77,7 +76,7 @@ void cut_at_matches(Span part, const std::vector<Span>& matches, SplitBehavior b
     done = match.end;
   }
   if (done != part.end) add(done, part.end, invert);
-  words.erase(std::remove_if(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(),
+  words.erase(std::remove_if(words.begin() + first, words.end(),
                              [](Span word) { return word.begin == word.end; }),
               words.end());
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"

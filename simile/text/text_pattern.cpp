@@ -159,10 +159,7 @@ class RegexMatcher : public PatternMatcher {
       // Right after a match, Ruby's and Rust's expressions find no empty one.
       const bool again = begin == end && end == last_end;
       last_end = end;
-      if (!again) {
-        matches.push_back(
-            {utf16.begins[static_cast<size_t>(begin)], utf16.begins[static_cast<size_t>(end)]});
-      }
+      if (!again) matches.push_back({utf16.begins[begin], utf16.begins[end]});
       if (++count % kMatchesPerCheck == 0 &&
           std::chrono::steady_clock::now() - start > kTextLimit) {
         status = U_REGEX_TIME_OUT;

@@ -31,14 +31,20 @@ class TokenModel {
   // `tokens` holds `limit` of them or more.
   virtual void tokenize(std::string_view text, const std::vector<Span>& words, size_t limit,
                         std::vector<Token>& tokens) const = 0;
-  // The same for words whose bytes stand for byte-level characters (byte_level.h). False, with
+  // The same for words whose bytes stand for byte-level characters (pre_tokenizer.h). False, with
   // nothing appended: this model reads characters only.
   virtual bool tokenize_bytes(std::string_view /*text*/, const std::vector<Span>& /*words*/,
                               size_t /*limit*/, std::vector<Token>& /*tokens*/) const {
     return false;
   }
-  virtual const Vocabulary& vocabulary() const = 0;
-  virtual int32_t unknown_id() const = 0;
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  int32_t unknown_id() const { return unknown_id_; }
+
+ protected:
+  explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+
+  Vocabulary vocabulary_;
+  int32_t unknown_id_ = -1;  // -1: none
 };
 
 struct WordPieceSettings {

@@ -46,7 +46,7 @@ Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& fi
       continue;
     }
     const size_t begin = at_end ? tokens.ids.size() - count : 0;
-    const auto ids = tokens.ids.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto ids = tokens.ids.begin() + begin;
     encoding.ids.insert(encoding.ids.end(), ids, ids + static_cast<std::ptrdiff_t>(count));
     for (size_t i = begin; i < begin + count; ++i) {
       encoding.offsets.emplace_back(tokens.offsets[i].begin, tokens.offsets[i].end);
@@ -269,7 +269,7 @@ int32_t Tokenizer::find(std::string_view token) const { return core_->vocabulary
 const SpecialTokens& Tokenizer::special_tokens() const { return core_->special; }
 
 bool Tokenizer::is_special(int32_t id) const {
-  return id >= 0 && id < vocabulary_size() && core_->is_special[static_cast<size_t>(id)] != 0;
+  return id >= 0 && id < vocabulary_size() && core_->is_special[id] != 0;
 }
 
 std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool skip_special_tokens) const {

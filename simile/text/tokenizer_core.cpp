@@ -8,8 +8,8 @@
 
 #include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/text/byte_level.h"
 #include "simile/text/detail/components.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
@@ -87,9 +87,7 @@ class TextRun {
     if (text.text.empty()) return;
     if (tracked_) at_start = text.origins.front().begin == 0;
     work_.words.assign(1, {0, static_cast<uint32_t>(text.text.size())});
-    if (core_.pre_tokenizer != nullptr) {
-      core_.pre_tokenizer->split(text, work_.words, at_start);
-    }
+    if (core_.pre_tokenizer != nullptr) core_.pre_tokenizer->split(text, work_.words, at_start);
     work_.tokens.clear();
     const size_t wanted = limit_ - std::min(limit_, out_.ids.size());
     const bool bytes = core_.pre_tokenizer != nullptr && core_.pre_tokenizer->leaves_bytes();
@@ -167,10 +165,10 @@ void TokenizerCore::trim_offsets(std::string_view text, TextTokens& tokens) cons
 
 void TokenizerCore::tokenize(std::string_view text, bool tracked, size_t limit,
                              TextTokens& tokens) const {
-  SIMILE_CHECK(text.size() < std::numeric_limits<uint32_t>::max() / 8, ErrorKind::kInput,
-               "a text of {} bytes is too long to be tokenised; cut it into pieces of "
-               "at most 500 MB",
-               text.size());
+  SIMILE_CHECK(
+      text.size() < std::numeric_limits<uint32_t>::max() / 8, ErrorKind::kInput,
+      "a text of {} bytes is too long to be tokenised; cut it into pieces of at most 500 MB",
+      text.size());
   thread_local Workspace workspace;
   tokens.ids.clear();
   tokens.offsets.clear();
@@ -235,8 +233,7 @@ Vocabulary join_vocabulary(const Vocabulary& model, const std::vector<AddedToken
   for (const AddedToken& token : added) {
     const int32_t known = model.find(token.content);
     SIMILE_CHECK(known < 0 || known == token.id, ErrorKind::kInput,
-                 "{}: added token \"{}\" has id {}, but the model's vocabulary gives it "
-                 "id {}",
+                 "{}: added token \"{}\" has id {}, but the model's vocabulary gives it id {}",
                  source, token.content, token.id, known);
     if (known < 0 && taken.insert({token.content, token.id}).second) {
       entries.emplace_back(token.content, token.id);
@@ -318,7 +315,7 @@ std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
   core->special = find_special_tokens(*core);
   core->is_special.assign(static_cast<size_t>(core->vocabulary.size()), 0);
   for (const AddedToken& token : core->added_tokens) {
-    if (token.special) core->is_special[static_cast<size_t>(token.id)] = 1;
+    if (token.special) core->is_special[token.id] = 1;
   }
   core->document = without_limits(json);
   return core;

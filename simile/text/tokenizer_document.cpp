@@ -67,8 +67,8 @@ bool is_roberta(const JsonObject& config, const Json& vocabulary) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", class_name);
   }
   detail::throw_error(ErrorKind::kInput,
-                      "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not "
-                      "supported; known are {}. Save the tokeniser as tokenizer.json",
+                      "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not supported; "
+                      "known are {}. Save the tokeniser as tokenizer.json",
                       config.source(), name, known);
 }
 
@@ -85,9 +85,8 @@ Json read_merges_file(const std::string& path) {
     if (!merge.empty() && merge.back() == '\r') merge.pop_back();
     if (merge.empty() || (line == 1 && merge.compare(0, 8, "#version") == 0)) continue;
     SIMILE_CHECK(std::count(merge.begin(), merge.end(), ' ') == 1, ErrorKind::kInput,
-                 "{}:{}: a merge must be two tokens with a space between, but it is "
-                 "\"{}\"",
-                 path, line, merge);
+                 "{}:{}: a merge must be two tokens with a space between, but it is \"{}\"", path,
+                 line, merge);
     merges.push_back(std::move(merge));
   }
   return merges;
@@ -185,7 +184,7 @@ std::string byte_pair_document(const std::string& folder) {
   Json added = Json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     const auto id = vocabulary.find(names[i]);
-    const auto known = names.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto known = names.begin() + i;
     if (id == vocabulary.end() || id->is_null() || std::count(names.begin(), known, names[i]) > 0) {
       continue;
     }

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "simile/core/detail/check.h"
-#include "simile/text/detail/piece_trie.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
+#include "simile/text/vocabulary.h"
 
 namespace simile {
 namespace {
@@ -20,10 +20,11 @@ class Unigram : public TokenModel {
  public:
   Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings,
           const std::string& source)
-      : vocabulary_(std::move(vocabulary)),
+      : TokenModel(std::move(vocabulary)),
         scores_(std::move(scores)),
         settings_(settings),
         source_(source) {
+    unknown_id_ = settings.unknown_id;
     const int64_t size = vocabulary_.size();
     SIMILE_CHECK(size <= detail::PieceTrie::kMaxPieces, ErrorKind::kInput,
                  "{}: the vocabulary has {} tokens; at most {} are supported", source, size,
@@ -33,9 +34,9 @@ class Unigram : public TokenModel {
                  size);
     double lowest = std::numeric_limits<double>::infinity();
     std::vector<std::pair<std::string_view, int32_t>> pieces;
-    pieces.reserve(static_cast<size_t>(size));
+    pieces.reserve(size);
     for (int32_t id = 0; id < size; ++id) {
-      lowest = std::min(lowest, scores_[static_cast<size_t>(id)]);
+      lowest = std::min(lowest, scores_[id]);
       const std::string_view token = vocabulary_.token(id);
       if (!vocabulary_.repeats() || vocabulary_.find(token) == id) pieces.emplace_back(token, id);
     }
@@ -57,9 +58,6 @@ class Unigram : public TokenModel {
     }
     if (steps.capacity() > kKeptSteps) steps = {};
   }
-
-  const Vocabulary& vocabulary() const override { return vocabulary_; }
-  int32_t unknown_id() const override { return settings_.unknown_id; }
 
  private:
   // The best way to a position of the word.
@@ -86,7 +84,7 @@ class Unigram : public TokenModel {
         ++end;
         const int32_t id = cursor.piece();
         if (id < 0) continue;
-        offer(end, scores_[static_cast<size_t>(id)] + here, begin, id);
+        offer(end, scores_[id] + here, begin, id);
         has_single |= end == single_end;
       }
       if (!has_single) {
@@ -142,7 +140,6 @@ class Unigram : public TokenModel {
     for (size_t i = bytes.size(); i-- > 0;) tokens.push_back({id_of(bytes[i]), run});
   }
 
-  Vocabulary vocabulary_;
   std::vector<double> scores_;
   UnigramSettings settings_;
   std::string source_;

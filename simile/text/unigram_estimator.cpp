@@ -195,8 +195,8 @@ void UnigramEstimator::list_edges(std::string_view word, int32_t without,
       ++end;
       const int32_t piece = cursor.piece();
       if (piece < 0 || piece == without) continue;
-      edges.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end), piece,
-                       pieces_[static_cast<size_t>(piece)].score});
+      edges.push_back(
+          {static_cast<uint32_t>(begin), static_cast<uint32_t>(end), piece, pieces_[piece].score});
       has_single |= end == single_end;
     }
     if (!has_single) {
@@ -223,7 +223,7 @@ double UnigramEstimator::find_best(std::string_view word, int32_t without, Works
   }
   used.clear();
   for (size_t end = word.size(); end > 0;) {
-    const Edge& edge = work.edges[static_cast<size_t>(work.from[end])];
+    const Edge& edge = work.edges[work.from[end]];
     used.push_back(edge.piece);
     end = edge.begin;
   }
@@ -232,7 +232,7 @@ double UnigramEstimator::find_best(std::string_view word, int32_t without, Works
 
 template <typename AddWord>
 std::vector<double> UnigramEstimator::sum_words(const AddWord& add_word) const {
-  std::vector<std::vector<int64_t>> sums(static_cast<size_t>(omp_get_max_threads()));
+  std::vector<std::vector<int64_t>> sums(omp_get_max_threads());
   std::vector<Workspace> workspaces(sums.size());
   const size_t tasks = (words_.size() + kWordsPerTask - 1) / kWordsPerTask;
   run_parallel(tasks, 16, [&](size_t task) {
@@ -248,7 +248,6 @@ std::vector<double> UnigramEstimator::sum_words(const AddWord& add_word) const {
     for (size_t i = 0; i < part.size(); ++i) total[i] += part[i];
   }
   std::vector<double> counts;
-  counts.reserve(total.size());
   for (const int64_t sum : total) counts.push_back(static_cast<double>(sum) / kUnit);
   return counts;
 }
@@ -275,8 +274,7 @@ std::vector<double> UnigramEstimator::expected_counts() const {
           if (edge.piece < 0) continue;
           const double share =
               std::exp(work.forward[edge.begin] + edge.score + work.backward[edge.end] - whole);
-          sums[static_cast<size_t>(edge.piece)] +=
-              std::llround(share * static_cast<double>(count) * kUnit);
+          sums[edge.piece] += std::llround(share * static_cast<double>(count) * kUnit);
         }
       });
 }
@@ -287,9 +285,7 @@ std::vector<double> UnigramEstimator::best_counts() const {
         thread_local std::vector<int32_t> used;
         find_best(word, -1, work, used);
         for (const int32_t piece : used) {
-          if (piece >= 0) {
-            sums[static_cast<size_t>(piece)] += count * static_cast<int64_t>(kUnit);
-          }
+          if (piece >= 0) sums[piece] += count * static_cast<int64_t>(kUnit);
         }
       });
 }
@@ -316,7 +312,7 @@ std::vector<double> UnigramEstimator::removal_losses(const std::vector<double>& 
     const double new_total = std::log(total + count * (static_cast<double>(others.size()) - 1));
     double after = 0;
     for (const int32_t other : others) {
-      const double before = other < 0 ? 0 : counts[static_cast<size_t>(other)];
+      const double before = other < 0 ? 0 : counts[other];
       after += std::log(before + count) - new_total;
     }
     losses[i] = count * (std::log(count) - std::log(total) - after);

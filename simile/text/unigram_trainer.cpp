@@ -1,17 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "simile/core/detail/check.h"
+#include "simile/core/parallel.h"
+#include "simile/text/detail/components.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/detail/unigram_estimator.h"
 #include "simile/text/detail/vocabulary_learning.h"
 #include "simile/text/unicode.h"
 
 namespace simile::detail {
+namespace {
+
+constexpr size_t kBatchBytes = size_t{8} << 20;
+constexpr size_t kMaxTextBytes = size_t{500} << 20;
+
+void cut_text(const std::string& text, const Normalizer* normalizer,
+              const PreTokenizer& pre_tokenizer, const WordSink& sink, WordCounter& counter) {
+  thread_local NormalizedText raw;
+  thread_local NormalizedText normalized;
+  thread_local std::vector<Span> words;
+  SIMILE_CHECK(text.size() < kMaxTextBytes, ErrorKind::kInput,
+               "a text of {} bytes is too long to learn a vocabulary from; cut it into lines",
+               text.size());
+  raw.assign(text, 0, false);
+  if (normalizer != nullptr) normalizer->normalize(raw, normalized);
+  NormalizedText& whole = normalizer != nullptr ? normalized : raw;
+  check_text_size(whole.text.size());
+  if (whole.text.empty()) return;
+  words.assign(1, {0, static_cast<uint32_t>(whole.text.size())});
+  pre_tokenizer.split(whole, words, true);
+  for (const Span word : words) {
+    if (word.begin < word.end) {
+      sink(std::string_view(whole.text).substr(word.begin, word.end - word.begin), counter);
+    }
+  }
+}
+
+}  // namespace
+
+void WordCounter::grow() {
+  slots_.assign(std::max<size_t>(1024, slots_.size() * 2), 0);
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = 0; i < words_.size(); ++i) {
+    size_t slot = words_[i].tag & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+void WordCounter::add(std::string_view word, int64_t count) {
+  if (words_.size() * 2 >= slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  const size_t hash = std::hash<std::string_view>()(word);
+  const auto tag = static_cast<uint32_t>(hash ^ (hash >> 32));
+  size_t slot = tag & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    Word& known = words_[slots_[slot] - 1];
+    if (known.tag == tag && text(known) == word) {
+      known.count += count;
+      return;
+    }
+  }
+  words_.push_back({arena_.size(), static_cast<uint32_t>(word.size()), tag, count});
+  arena_ += word;
+  slots_[slot] = static_cast<uint32_t>(words_.size());
+}
+
+void WordCounter::add_all(const WordCounter& other) {
+  for (const Word& word : other.words_) add(other.text(word), word.count);
+}
+
+std::vector<std::pair<std::string_view, int64_t>> WordCounter::sorted() const {
+  std::vector<std::pair<std::string_view, int64_t>> result;
+  for (const Word& word : words_) result.emplace_back(text(word), word.count);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+WordCounter count_words(const TextSource& next_text, const Json& normalizer,
+                        const Json& pre_tokenizer, const WordSink& sink, EventSink& events) {
+  const auto normalizes = make_normalizer(normalizer, "training");
+  const auto cuts = make_pre_tokenizer(pre_tokenizer, "training");
+  std::vector<WordCounter> counters(omp_get_max_threads());
+  std::vector<std::string> batch;
+  int64_t done = 0;
+  for (bool more = true; more;) {
+    batch.clear();
+    std::string text;
+    for (size_t bytes = 0; bytes < kBatchBytes && (more = next_text(text));) {
+      bytes += text.size() + 1;
+      batch.push_back(std::exchange(text, {}));
+    }
+    run_parallel(batch.size(), 16, [&](size_t i) {
+      cut_text(batch[i], normalizes.get(), *cuts, sink, counters[omp_get_thread_num()]);
+    });
+    done += static_cast<int64_t>(batch.size());
+    events.progress({"count words", done, more ? 0 : done, "texts", {}});
+  }
+  for (size_t i = 1; i < counters.size(); ++i) {
+    counters[0].add_all(counters[i]);
+    counters[i] = {};
+  }
+  SIMILE_CHECK(counters[0].size() > 0, ErrorKind::kInput,
+               "no words to learn a vocabulary from: the texts are empty");
+  return std::move(counters[0]);
+}
+
+std::vector<char32_t> choose_alphabet(const CountedWords& words, int64_t limit) {
+  std::map<char32_t, int64_t> counts;
+  for (const auto& [word, count] : words) {
+    const int64_t times = count;
+    visit_characters(word, [&](size_t, char32_t c) { counts[c] += times; });
+  }
+  std::vector<std::pair<int64_t, char32_t>> ranked;
+  for (const auto& [c, count] : counts) ranked.emplace_back(-count, c);
+  std::sort(ranked.begin(), ranked.end());
+  ranked.resize(std::min(ranked.size(), static_cast<size_t>(limit)));
+  std::vector<char32_t> alphabet;
+  for (const auto& [count, c] : ranked) alphabet.push_back(c);
+  std::sort(alphabet.begin(), alphabet.end());
+  return alphabet;
+}
+
 namespace {
 
 constexpr size_t kMaxCharactersPerWord = 256;  // longer words are cut
@@ -170,8 +289,8 @@ Tokenizer assemble(const std::vector<std::string>& special_tokens, const Pieces&
   all.insert(all.end(), learnt.begin(), learnt.end());
   all.push_back({"<mask>", 0, false});
   const auto id_of = [&](const std::string& token) {
-    return ids[static_cast<size_t>(std::find(special_tokens.begin(), special_tokens.end(), token) -
-                                   special_tokens.begin())];
+    return ids[std::find(special_tokens.begin(), special_tokens.end(), token) -
+               special_tokens.begin()];
   };
   std::string model = fmt::format(
       R"({{"type":"Unigram","unk_id":{},"byte_fallback":false,"vocab":[)", id_of("<unk>"));
@@ -204,14 +323,13 @@ Tokenizer train_unigram(const TextSource& next_text, const VocabularyTrainerOpti
       std::count_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.single; });
   const auto specials = static_cast<int64_t>(special_tokens.size());
   SIMILE_CHECK(singles + specials <= options.vocabulary_size, ErrorKind::kRecipe,
-               "vocabulary_size is {}, but the special tokens and characters alone are "
-               "{}; raise it or lower alphabet_limit ({})",
+               "vocabulary_size is {}, but the special tokens and characters alone are {}; raise "
+               "it or lower alphabet_limit ({})",
                options.vocabulary_size, singles + specials, options.alphabet_limit);
   const auto wanted = static_cast<size_t>(options.vocabulary_size - specials);
   if (pieces.size() < wanted) {
     events.warning(
-        fmt::format("the texts give only {} tokens instead of {}: no other substring "
-                    "occurs twice",
+        fmt::format("the texts give only {} tokens instead of {}: no other substring occurs twice",
                     pieces.size() + special_tokens.size(), options.vocabulary_size));
   }
   learn_pieces(words, wanted, pieces, events);

@@ -13,9 +13,9 @@
 #include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/unused_options.h"
-#include "simile/text/byte_level.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/detail/vocabulary_learning.h"
+#include "simile/text/pre_tokenizer.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -126,6 +126,7 @@ class PairMerger {
     }
   }
 
+  // Returns the pair's key.
   uint64_t gain(int32_t left, int32_t right, int64_t count, uint32_t word) {
     const uint64_t key = key_of(left, right);
     PairEntry& entry = pairs_[key];
@@ -133,7 +134,6 @@ class PairMerger {
     if (entry.words.empty() || entry.words.back() != word) entry.words.push_back(word);
     return key;
   }
-  // returns the key
 
   std::vector<int32_t> ids_;
   std::vector<Word> words_;
@@ -167,7 +167,7 @@ std::vector<TokenPair> learn_merges(const VocabularyTrainerOptions& options, Pai
                                     EventSink& events) {
   constexpr int64_t kTokensPerEvent = 1000;
   const int64_t wanted = options.vocabulary_size;
-  const auto token = [&](int32_t id) { return vocabulary.tokens()[static_cast<size_t>(id)]; };
+  const auto token = [&](int32_t id) { return vocabulary.tokens()[id]; };
   std::vector<TokenPair> merges;
   TokenPair best;
   while (vocabulary.size() < wanted && merger.find_best(options.min_frequency, &best)) {
@@ -179,8 +179,7 @@ std::vector<TokenPair> learn_merges(const VocabularyTrainerOptions& options, Pai
   }
   if (vocabulary.size() < wanted) {
     events.warning(
-        fmt::format("the texts give only {} tokens instead of {}: no other pair occurs "
-                    "{} times",
+        fmt::format("the texts give only {} tokens instead of {}: no other pair occurs {} times",
                     vocabulary.size(), wanted, options.min_frequency));
   }
   events.progress({"learn vocabulary", vocabulary.size(), vocabulary.size(), "tokens", {}});
@@ -231,8 +230,8 @@ Tokenizer train_word_piece(const TextSource& next_text, const VocabularyTrainerO
   for (const std::string& token : special_tokens) vocabulary.add(token);
   const auto alphabet = add_alphabet(words, options.alphabet_limit, vocabulary);
   SIMILE_CHECK(vocabulary.size() <= options.vocabulary_size, ErrorKind::kRecipe,
-               "vocabulary_size is {}, but the special tokens and characters alone are "
-               "{}; raise it or lower alphabet_limit ({})",
+               "vocabulary_size is {}, but the special tokens and characters alone are {}; raise "
+               "it or lower alphabet_limit ({})",
                options.vocabulary_size, vocabulary.size(), options.alphabet_limit);
   PairMerger merger;
   std::vector<int32_t> ids;
@@ -281,8 +280,7 @@ Tokenizer train_byte_pairs(const TextSource& next_text, const VocabularyTrainerO
     byte_ids.push_back(vocabulary.add(token));
   }
   SIMILE_CHECK(vocabulary.size() <= options.vocabulary_size, ErrorKind::kRecipe,
-               "vocabulary_size is {}, but the special tokens and the 256 bytes alone "
-               "are {}",
+               "vocabulary_size is {}, but the special tokens and the 256 bytes alone are {}",
                options.vocabulary_size, vocabulary.size());
   const WordSink keep = [](std::string_view word, WordCounter& counter) { counter.add(word, 1); };
   const WordCounter counter = count_words(next_text, normalizer, byte_level, keep, events);
@@ -300,9 +298,7 @@ Tokenizer train_byte_pairs(const TextSource& next_text, const VocabularyTrainerO
   merger.count_pairs();
   const auto join = [](const std::string& left, const std::string& right) { return left + right; };
   const std::vector<TokenPair> merges = learn_merges(options, merger, vocabulary, join, events);
-  const auto token = [&](int32_t id) -> std::string_view {
-    return vocabulary.tokens()[static_cast<size_t>(id)];
-  };
+  const auto token = [&](int32_t id) -> std::string_view { return vocabulary.tokens()[id]; };
   std::vector<std::pair<std::string_view, std::string_view>> joined;
   for (const TokenPair merge : merges) joined.emplace_back(token(merge.left), token(merge.right));
   std::vector<int64_t> ids(special_tokens.size());

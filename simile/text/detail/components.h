@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a tokenizer.json made into objects. Each kind of part has one table in the source of
-// its interface (normalizer.cpp, pre_tokenizer.cpp, token_model.cpp, post_processor.cpp,
-// decoder.cpp); a new component is a row there: the name in "type", the options and a reader.
+// its interface (normalizer.cpp, pre_tokenizer.cpp, token_model.cpp, post_processor.cpp; for
+// decoders components.cpp); a new component is a row there: the name in "type", the options and a
+// reader.
 //
 // Errors (kInput, naming `source` and the part): an unknown type, with the types known; members
 // that are missing, unknown or of the wrong type; special tokens that do not exist.
@@ -20,13 +21,24 @@
 
 #include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/text/decoder.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/text_pattern.h"
 #include "simile/text/token_model.h"
 #include "simile/text/vocabulary.h"
+
+namespace simile {
+
+// Tokens back to text, one step: the tokens become others, which are the text once they are joined.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  // Errors (kInput): a decoder that is not known, or not as expected; a text of more than 1 GiB.
+  virtual void decode(std::vector<std::string>& tokens) const = 0;
+};
+
+}  // namespace simile
 
 namespace simile::detail {
 
@@ -56,12 +68,9 @@ PostProcessor make_post_processor(const Json& json, int64_t vocabulary_size,
 // A JSON null gives a null pointer: tokens with spaces between. What is not known, or not as
 // expected, is told when it decodes.
 std::unique_ptr<const Decoder> make_decoder(const Json& json, const std::string& source);
-// The names in each table, for tokenizer_component_names().
-std::vector<std::string> normalizer_names();
-std::vector<std::string> pre_tokenizer_names();
+// The names in the tables of models and post-processors, for tokenizer_component_names().
 std::vector<std::string> model_names();
 std::vector<std::string> post_processor_names();
-std::vector<std::string> decoder_names();
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& source);
 
@@ -77,6 +86,16 @@ struct ComponentRow {
 };
 template <typename Component>
 using ComponentTable = std::vector<ComponentRow<std::unique_ptr<const Component>>>;
+
+// The tables of the components that stand behind an interface.
+template <typename Component>
+const ComponentTable<Component>& component_table();
+template <>
+const ComponentTable<Normalizer>& component_table();
+template <>
+const ComponentTable<PreTokenizer>& component_table();
+template <>
+const ComponentTable<Decoder>& component_table();
 
 template <typename Table>
 std::vector<std::string> names_of(const Table& table) {
@@ -102,6 +121,12 @@ const Row& find_row(const std::vector<Row>& table, const JsonObject& json) {
                       json.source(), type, fmt::join(names_of(table), "\", \""));
 }
 
+template <typename Component>
+std::unique_ptr<const Component> make_component(const Json& json, const std::string& where) {
+  const JsonObject object(json, where);
+  return find_row(component_table<Component>(), object).make(object);
+}
+
 // Makes a component whose options are read by its constructor, or that has none.
 template <typename Component, typename Part>
 std::unique_ptr<const Component> make_part(const JsonObject& json) {
@@ -115,14 +140,13 @@ std::unique_ptr<const Component> make_part(const JsonObject& json) {
 // The "pattern": {"String": "..."} or {"Regex": "..."}. Errors (kInput): anything else.
 TextPattern read_pattern(const JsonObject& json);
 
-// The steps of a "Sequence", which the list `key` holds; make(step, where) reads one of them.
+// The steps of a "Sequence", which the list `key` holds.
 template <typename Component>
-std::vector<std::unique_ptr<const Component>> read_steps(
-    const JsonObject& json, const char* key,
-    std::unique_ptr<const Component> (*make)(const Json& step, const std::string& where)) {
+std::vector<std::unique_ptr<const Component>> read_steps(const JsonObject& json, const char* key) {
   std::vector<std::unique_ptr<const Component>> steps;
   for (const Json& step : json.list(key)) {
-    steps.push_back(make(step, fmt::format("{}: {}[{}]", json.source(), key, steps.size())));
+    const std::string where = fmt::format("{}: {}[{}]", json.source(), key, steps.size());
+    steps.push_back(make_component<Component>(step, where));
   }
   return steps;
 }

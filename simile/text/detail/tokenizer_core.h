@@ -8,13 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/text/decoder.h"
-#include "simile/text/normalizer.h"
-#include "simile/text/post_processor.h"
-#include "simile/text/pre_tokenizer.h"
-#include "simile/text/token_model.h"
+#include "simile/text/detail/components.h"
 #include "simile/text/tokenizer.h"
-#include "simile/text/vocabulary.h"
 
 namespace simile {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "simile/text/detail/piece_trie.h"
 #include "simile/text/detail/vocabulary_learning.h"
+#include "simile/text/vocabulary.h"
 
 namespace simile::detail {
 

@@ -69,9 +69,9 @@ void visit_characters(std::string_view word, const Visit& visit) {
 // The most frequent characters, at most `limit`, in the order of their code points.
 std::vector<char32_t> choose_alphabet(const CountedWords& words, int64_t limit);
 
-// The trainer of unigram models behind train_vocabulary(). `special_tokens` have been checked: those that the kind needs are among them, none twice. Errors:
-// kRecipe for a vocabulary_size that the special tokens and characters alone exceed; kInput as
-// count_words().
+// The trainer of unigram models behind train_vocabulary(). `special_tokens` have been checked: those
+// that the kind needs are among them, none twice. Errors: kRecipe for a vocabulary_size that the
+// special tokens and characters alone exceed; kInput as count_words().
 Tokenizer train_unigram(const TextSource& next_text, const VocabularyTrainerOptions& options,
                         const std::vector<std::string>& special_tokens, EventSink& events);
 

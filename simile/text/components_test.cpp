@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of the `tokenizers` library 0.23.2.
-#include "simile/text/decoder.h"
+
+#include "simile/text/detail/components.h"
 
 #include <gtest/gtest.h>
 
 #include "simile/core/error.h"
-#include "simile/text/detail/components.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile {
