@@ -11,8 +11,8 @@
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
 #include "simile/model/encoder_reader.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/head.h"
-#include "simile/nn/torch_encoder.h"
 
 namespace simile::bench {
 namespace {
@@ -43,7 +43,7 @@ PackedBatch pack(const Workload& sequences) {
 Trainer::Trainer(const std::string& model_folder, double dropout, ProductType products)
     : folder_(open_model_folder(model_folder, silent_events())),
       products_(products),
-      node_(folder_.settings.encoder.shape(),
+      node_(make_fused_encoder(folder_.settings.encoder.shape(),
             allocate_encoder_memory(folder_.settings.encoder.shape(), torch::kCPU), products),
       loss_(mnrl_options()) {
   dropout_.key = stream_key(1, "dropout");
@@ -53,10 +53,10 @@ Trainer::Trainer(const std::string& model_folder, double dropout, ProductType pr
 void Trainer::start_again(double dropout) {
   dropout_.hidden = dropout_.attention = static_cast<float>(dropout);
   read_encoder_weights(folder_.weights_path, folder_.settings.encoder,
-                       node_.parameters().data_ptr<float>(), silent_events());
-  const std::vector<ParameterSlot> layout = encoder_layout(node_.shape());
-  optimizer_ = std::make_unique<FlatOptimizer>(OptimizerOptions(), layout, node_.parameters(),
-                                               node_.gradients(), deferred_table(layout.front()));
+                       node_->parameters().data_ptr<float>(), silent_events());
+  const std::vector<ParameterSlot> layout = encoder_layout(node_->shape());
+  optimizer_ = std::make_unique<FlatOptimizer>(OptimizerOptions(), layout, node_->parameters(),
+                                               node_->gradients(), deferred_table(layout.front()));
 }
 
 double Trainer::step(const Workload& sequences, double learning_rate, Phases& phases) {
@@ -70,7 +70,7 @@ double Trainer::step(const Workload& sequences, double learning_rate, Phases& ph
   optimizer_->prepare_rows(batch.ids);
   ++dropout_.step;
   lap(phases.prepare);
-  const torch::Tensor hidden = node_.forward(batch, dropout_);
+  const torch::Tensor hidden = node_->forward(batch, dropout_);
   lap(phases.forward);
   const torch::Tensor loss = loss_(halves(pool_tokens(hidden, batch.offsets, PoolingMode::kMean)));
   const double value = loss.item<double>();
@@ -90,13 +90,13 @@ double Trainer::check_gradient(const Workload& sequences) {
   const auto backward = [&](const torch::Tensor& hidden) {
     loss_(halves(pool_tokens(hidden, batch.offsets, PoolingMode::kMean))).backward();
   };
-  backward(node_.forward(batch, EncoderDropout()));
-  const torch::Tensor found = node_.gradients().clone();
-  const torch::Tensor weights = node_.parameters().clone().set_requires_grad(true);
-  backward(encode_with_torch(node_.shape(), weights, batch));
+  backward(node_->forward(batch, EncoderDropout()));
+  const torch::Tensor found = node_->gradients().clone();
+  const torch::Tensor weights = node_->parameters().clone().set_requires_grad(true);
+  backward(encode_with_torch(node_->shape(), weights, batch));
   const double difference = (found - weights.grad()).norm().item<double>();
   const double scale = weights.grad().norm().item<double>();
-  node_.gradients().zero_();
+  node_->gradients().zero_();
   const double tolerance = products_ == ProductType::kFloat ? 1e-4 : 1e-2;
   SIMILE_CHECK(difference < tolerance * scale, ErrorKind::kFailed,
                "the gradient differs from the oracle's by {} of its norm, expected "

@@ -8,7 +8,7 @@
 #include "bench/workload.h"
 #include "simile/loss/loss.h"
 #include "simile/model/model_folder.h"
-#include "simile/nn/fused_encoder.h"
+#include "simile/nn/engines.h"
 #include "simile/train/flat_optimizer.h"
 
 namespace simile::bench {
@@ -40,12 +40,12 @@ class Trainer {
   // without dropout. Errors (kFailed): it is above 1e-4, in bf16 1e-2.
   double check_gradient(const Workload& sequences);
 
-  const EncoderShape& shape() const { return node_.shape(); }
+  const EncoderShape& shape() const { return node_->shape(); }
 
  private:
   ModelFolder folder_;
   ProductType products_;
-  FusedEncoder node_;
+  std::unique_ptr<TrainableEncoder> node_;
   Loss loss_;
   EncoderDropout dropout_;
   std::unique_ptr<FlatOptimizer> optimizer_;

@@ -8,8 +8,8 @@
 #include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"
 #include "simile/model/encoder_reader.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/head.h"
-#include "simile/nn/torch_encoder.h"
 
 namespace simile::bench {
 namespace {

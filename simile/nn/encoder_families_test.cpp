@@ -7,8 +7,7 @@
 
 #include "simile/model/detail/family_golden_test.h"
 #include "simile/nn/detail/tensor_setup_test.h"
-#include "simile/nn/fused_encoder.h"
-#include "simile/nn/torch_encoder.h"
+#include "simile/nn/engines.h"
 
 namespace simile {
 namespace {
@@ -49,7 +48,8 @@ TEST_P(FamilyEncoderTest, TheFusedEngineAgreesWithTorch) {
   const FamilyGolden golden(GetParam());
   const EncoderShape shape = golden.config.shape();
   const std::vector<float> flat = golden.read_weights();
-  FusedEncoder node(shape);
+  const auto node_owner = make_fused_encoder(shape);
+  TrainableEncoder& node = *node_owner;
   node.from_host(flat.data());
   torch::manual_seed(2);
   const torch::Tensor shift = 0.1 * torch::randn({golden.batch.tokens(), shape.hidden});

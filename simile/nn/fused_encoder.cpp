@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/nn/fused_encoder.h"
-
 #include <torch/autograd.h>
 #include <torch/types.h>
 
@@ -8,8 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "simile/kernel/encoder_training.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/kernel/vector_kernels.h"
+#include "simile/nn/engines.h"
+#include "simile/nn/torch_layers.h"
 
 namespace simile {
 namespace {
@@ -76,72 +77,77 @@ std::vector<std::pair<int64_t, int64_t>> find_layer_floats(const EncoderShape& s
   std::vector<std::pair<int64_t, int64_t>> floats(static_cast<size_t>(shape.layers));
   for (const ParameterSlot& slot : encoder_layout(shape)) {
     if (slot.layer < 0) continue;
-    auto& [begin, end] = floats[static_cast<size_t>(slot.layer)];
+    auto& [begin, end] = floats[slot.layer];
     if (begin == end) begin = slot.offset;
     end = slot.offset + slot.size;
   }
   return floats;
 }
 
-}  // namespace
+class FusedEncoder final : public TrainableEncoder {
+ public:
+  FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory, ProductType products)
+      : TrainableEncoder(shape, memory),
+        products_(products),
+        leaf_(parameters().detach().set_requires_grad(true)),
+        free_tapes_(std::make_shared<TapePool>()),
+        layer_floats_(find_layer_floats(shape)),
+        layer_done_(std::make_shared<LayerDone>()) {}
 
-FusedEncoder::FusedEncoder(const EncoderShape& shape, const EncoderMemory& memory,
-                           ProductType products)
-    : TrainableEncoder(shape, memory),
-      products_(products),
-      leaf_(parameters().detach().set_requires_grad(true)),
-      free_tapes_(std::make_shared<TapePool>()),
-      layer_floats_(find_layer_floats(shape)),
-      layer_done_(std::make_shared<LayerDone>()) {}
+  torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                        const torch::Tensor& perturbation,
+                        WeightGradients weight_gradients) override {
+    const auto call = c10::make_intrusive<EncoderCall>();
+    call->shape = shape();
+    call->batch = batch;
+    call->dropout = dropout;
+    call->weights = parameters();
+    call->gradients = gradients();
+    call->pool = free_tapes_;
+    call->layer_done = layer_done_;
+    call->tape = take_tape();
+    call->has_perturbation = perturbation.defined();
+    call->weight_gradients = weight_gradients;
+    // Autograd does not take undefined tensors as inputs.
+    c10::optional<torch::Tensor> shift;
+    if (perturbation.defined()) shift = perturbation;
+    const bool adds = weight_gradients == WeightGradients::kAdd;
+    return EncoderFunction::apply(adds ? leaf_ : call->weights, shift, call);
+  }
 
-std::unique_ptr<EncoderTape> FusedEncoder::take_tape() {
-  if (free_tapes_->empty()) return std::make_unique<EncoderTape>(products_);
-  std::unique_ptr<EncoderTape> tape = std::move(free_tapes_->back());
-  free_tapes_->pop_back();
-  return tape;
-}
+  torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
+                             const EncoderDropout& dropout) override {
+    std::unique_ptr<EncoderTape> tape = take_tape();
+    const torch::Tensor hidden = torch::empty({batch.tokens(), shape().hidden});
+    encoder_forward_training(shape(), encoder_weights(shape(), parameters.data_ptr<float>()), batch,
+                             dropout, nullptr, *tape, hidden.data_ptr<float>());
+    free_tapes_->push_back(std::move(tape));
+    return hidden;
+  }
 
-torch::Tensor FusedEncoder::forward(const PackedBatch& batch, const EncoderDropout& dropout,
-                                    const torch::Tensor& perturbation,
-                                    WeightGradients weight_gradients) {
-  const auto call = c10::make_intrusive<EncoderCall>();
-  call->shape = shape();
-  call->batch = batch;
-  call->dropout = dropout;
-  call->weights = parameters();
-  call->gradients = gradients();
-  call->pool = free_tapes_;
-  call->layer_done = layer_done_;
-  call->tape = take_tape();
-  call->has_perturbation = perturbation.defined();
-  call->weight_gradients = weight_gradients;
-  // Autograd does not take undefined tensors as inputs.
-  c10::optional<torch::Tensor> shift;
-  if (perturbation.defined()) shift = perturbation;
-  const bool adds = weight_gradients == WeightGradients::kAdd;
-  return EncoderFunction::apply(adds ? leaf_ : call->weights, shift, call);
-}
+  void watch_gradients(const GradientsDone& done) override {
+    *layer_done_ = nullptr;
+    if (!done) return;
+    *layer_done_ = [floats = layer_floats_, done](int64_t layer) {
+      const auto [begin, end] = floats[layer];
+      if (begin < end) done(begin, end);
+    };
+  }
 
-torch::Tensor FusedEncoder::forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
-                                         const EncoderDropout& dropout) {
-  std::unique_ptr<EncoderTape> tape = take_tape();
-  const torch::Tensor hidden = torch::empty({batch.tokens(), shape().hidden});
-  encoder_forward_training(shape(), encoder_weights(shape(), parameters.data_ptr<float>()), batch,
-                           dropout, nullptr, *tape, hidden.data_ptr<float>());
-  free_tapes_->push_back(std::move(tape));
-  return hidden;
-}
+ private:
+  std::unique_ptr<EncoderTape> take_tape() {
+    if (free_tapes_->empty()) return std::make_unique<EncoderTape>(products_);
+    std::unique_ptr<EncoderTape> tape = std::move(free_tapes_->back());
+    free_tapes_->pop_back();
+    return tape;
+  }
 
-void FusedEncoder::watch_gradients(const GradientsDone& done) {
-  *layer_done_ = nullptr;
-  if (!done) return;
-  *layer_done_ = [floats = layer_floats_, done](int64_t layer) {
-    const auto [begin, end] = floats[static_cast<size_t>(layer)];
-    if (begin < end) done(begin, end);
-  };
-}
-
-namespace {
+  ProductType products_;
+  torch::Tensor leaf_;  // parameters() as the leaf that ties the node into the graph
+  std::shared_ptr<TapePool> free_tapes_;                   // memory to reuse
+  std::vector<std::pair<int64_t, int64_t>> layer_floats_;  // of gradients(), begin and end
+  std::shared_ptr<LayerDone> layer_done_;  // of the backward calls of all forward calls
+};
 
 // What one forward call keeps for its backward call.
 struct StaticCall : torch::CustomClassHolder {
@@ -187,7 +193,7 @@ torch::Tensor drop_states(const torch::Tensor& states, const EncoderDropout& dro
   const DropoutMask mask(dropout, DropoutPlace::kEmbedding, 0);
   if (!mask.active() || states.size(0) == 0) return states;
   const int64_t row = mask_bytes(states.size(1));
-  std::vector<uint8_t> keep(static_cast<size_t>(states.size(0) * row));
+  std::vector<uint8_t> keep(states.size(0) * row);
   mask.fill(dropout.origin.sequence * row, static_cast<int64_t>(keep.size()), keep.data());
   const torch::Tensor ones = torch::ones_like(states), factors = torch::empty_like(states);
   vector_kernels().apply_mask(states.size(0), states.size(1), ones.data_ptr<float>(), keep.data(),
@@ -195,55 +201,53 @@ torch::Tensor drop_states(const torch::Tensor& states, const EncoderDropout& dro
   return states * factors;
 }
 
+class TrainableStaticEncoder final : public TrainableEncoder {
+ public:
+  TrainableStaticEncoder(const EncoderShape& shape, const EncoderMemory& memory)
+      : TrainableEncoder(shape, memory),
+        leaf_(parameters().detach().set_requires_grad(true)),
+        trained_(std::make_shared<const std::vector<uint8_t>>(shape.vocabulary, uint8_t{1})) {}
+
+  torch::Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                        const torch::Tensor& perturbation,
+                        WeightGradients weight_gradients) override {
+    torch::Tensor states;
+    std::vector<float> shares = TokenWeights(shape()).of_batch(batch);
+    const torch::Tensor shift =
+        perturbation.defined() ? weighted_mean(perturbation, batch, shares) : torch::Tensor();
+    if (weight_gradients == WeightGradients::kAdd) {
+      states = StaticFunction::apply(
+          leaf_, shape(),
+          c10::make_intrusive<StaticCall>(batch, std::move(shares), trained_, gradients()));
+    } else {
+      states = average_states(shape(), parameters(), batch);
+    }
+    return drop_states(shift.defined() ? states + shift : states, dropout);
+  }
+
+  torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
+                             const EncoderDropout& dropout) override {
+    torch::NoGradGuard guard;
+    return drop_states(average_states(shape(), parameters, batch), dropout);
+  }
+
+  void weights_set() override {
+    trained_ = std::make_shared<const std::vector<uint8_t>>(
+        trained_rows(parameters().data_ptr<float>(), shape().vocabulary, shape().hidden));
+  }
+
+ private:
+  torch::Tensor leaf_;  // parameters() as the leaf that ties the node into the graph
+  std::shared_ptr<const std::vector<uint8_t>> trained_;  // [V]
+};
+
 }  // namespace
 
-torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
-                            const std::vector<float>& shares) {
-  std::vector<int64_t> sequences(batch.ids.size());
-  for (int64_t i = 0; i < batch.size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    std::fill(sequences.begin() + batch.offsets[at], sequences.begin() + batch.offsets[at + 1], i);
-  }
-  const torch::Tensor weights = torch::tensor(shares).to(rows.options()).unsqueeze(1);
-  const torch::Tensor where = torch::tensor(sequences, torch::kInt64).to(rows.device());
-  return torch::zeros({batch.size(), rows.size(1)}, rows.options())
-      .index_add(0, where, rows * weights);
-}
-
-TrainableStaticEncoder::TrainableStaticEncoder(const EncoderShape& shape,
-                                               const EncoderMemory& memory)
-    : TrainableEncoder(shape, memory),
-      leaf_(parameters().detach().set_requires_grad(true)),
-      trained_(std::make_shared<const std::vector<uint8_t>>(shape.vocabulary, uint8_t{1})) {}
-
-void TrainableStaticEncoder::weights_set() {
-  trained_ = std::make_shared<const std::vector<uint8_t>>(
-      trained_rows(parameters().data_ptr<float>(), shape().vocabulary, shape().hidden));
-}
-
-torch::Tensor TrainableStaticEncoder::forward(const PackedBatch& batch,
-                                              const EncoderDropout& dropout,
-                                              const torch::Tensor& perturbation,
-                                              WeightGradients weight_gradients) {
-  torch::Tensor states;
-  std::vector<float> shares = TokenWeights(shape()).of_batch(batch);
-  const torch::Tensor shift =
-      perturbation.defined() ? weighted_mean(perturbation, batch, shares) : torch::Tensor();
-  if (weight_gradients == WeightGradients::kAdd) {
-    states = StaticFunction::apply(
-        leaf_, shape(),
-        c10::make_intrusive<StaticCall>(batch, std::move(shares), trained_, gradients()));
-  } else {
-    states = average_states(shape(), parameters(), batch);
-  }
-  return drop_states(shift.defined() ? states + shift : states, dropout);
-}
-
-torch::Tensor TrainableStaticEncoder::forward_with(const torch::Tensor& parameters,
-                                                   const PackedBatch& batch,
-                                                   const EncoderDropout& dropout) {
-  torch::NoGradGuard guard;
-  return drop_states(average_states(shape(), parameters, batch), dropout);
+std::unique_ptr<TrainableEncoder> make_fused_encoder(const EncoderShape& shape,
+                                                     const EncoderMemory& memory,
+                                                     ProductType products) {
+  if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape, memory);
+  return std::make_unique<FusedEncoder>(shape, memory, products);
 }
 
 }  // namespace simile

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused engine against its oracle in plain ATen calls: values and every gradient.
-#include "simile/nn/fused_encoder.h"
-
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -11,8 +9,8 @@
 #include "simile/core/random.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/nn/detail/tensor_setup_test.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/head.h"
-#include "simile/nn/torch_encoder.h"
 
 namespace simile {
 namespace {
@@ -43,7 +41,7 @@ PackedBatch make_batch(const std::vector<int32_t>& lengths, bool with_types) {
 }
 
 // Weights far enough from their start that every gradient matters.
-void fill(FusedEncoder& node, const EncoderConfig& config) {
+void fill(TrainableEncoder& node, const EncoderConfig& config) {
   float* const weights = node.parameters().data_ptr<float>();
   initialise_encoder_weights(config, 3, weights);
   RandomStream stream(4, "noise");
@@ -55,7 +53,8 @@ void fill(FusedEncoder& node, const EncoderConfig& config) {
 TEST(FusedEncoder, AgreesWithItsTorchOracleInValueAndEveryGradient) {
   for (const bool with_types : {false, true}) {
     const EncoderConfig config = small_config();
-    FusedEncoder node(config.shape());
+    const auto node_owner = make_fused_encoder(config.shape());
+    TrainableEncoder& node = *node_owner;
     fill(node, config);
     const PackedBatch batch = make_batch({1, 7, 40, 12, 3}, with_types);
     torch::manual_seed(1);
@@ -92,7 +91,8 @@ TEST(FusedEncoder, AgreesWithItsTorchOracleInValueAndEveryGradient) {
 
 TEST(FusedEncoder, AddsTheGradientsOfSeveralForwardCalls) {
   const EncoderConfig config = small_config();
-  FusedEncoder node(config.shape());
+  const auto node_owner = make_fused_encoder(config.shape());
+  TrainableEncoder& node = *node_owner;
   fill(node, config);
   const PackedBatch first = make_batch({5, 9}, false), second = make_batch({11}, false);
   const auto gradient_of = [&](const std::vector<const PackedBatch*>& batches) {
@@ -115,7 +115,8 @@ EncoderDropout some_dropout() {
 
 TEST(FusedEncoder, SkippingWeightGradientsKeepsTheBitsOfThePerturbations) {
   const EncoderConfig config = small_config();
-  FusedEncoder node(config.shape());
+  const auto node_owner = make_fused_encoder(config.shape());
+  TrainableEncoder& node = *node_owner;
   fill(node, config);
   const PackedBatch batch = make_batch({5, 9, 31}, false);
   torch::manual_seed(1);
@@ -134,7 +135,8 @@ TEST(FusedEncoder, SkippingWeightGradientsKeepsTheBitsOfThePerturbations) {
 
 TEST(FusedEncoder, CallsOfBothKindsMayPrecedeBackward) {
   const EncoderConfig config = small_config();
-  FusedEncoder node(config.shape());
+  const auto node_owner = make_fused_encoder(config.shape());
+  TrainableEncoder& node = *node_owner;
   fill(node, config);
   const PackedBatch first = make_batch({5, 9}, false), second = make_batch({11}, false);
   torch::manual_seed(1);
@@ -158,7 +160,8 @@ TEST(FusedEncoder, CallsOfBothKindsMayPrecedeBackward) {
 
 TEST(FusedEncoder, OtherWeightsGiveConstantsUnderTheSameMasks) {
   const EncoderConfig config = small_config();
-  FusedEncoder node(config.shape());
+  const auto node_owner = make_fused_encoder(config.shape());
+  TrainableEncoder& node = *node_owner;
   fill(node, config);
   const PackedBatch batch = make_batch({5, 9}, false);
   const torch::Tensor own = node.forward(batch, some_dropout());
@@ -184,7 +187,8 @@ TEST(FusedEncoder, GivesTheSameBitsOnOneAndTwoThreads) {
   dropout.key = 77;
   const auto run = [&](int threads) {
     set_thread_count(threads);
-    FusedEncoder node(config.shape());
+    const auto node_owner = make_fused_encoder(config.shape());
+    TrainableEncoder& node = *node_owner;
     fill(node, config);
     const torch::Tensor hidden = node.forward(batch, dropout);
     pool_tokens(hidden, batch.offsets, PoolingMode::kMean).sin().sum().backward();

@@ -60,78 +60,103 @@ VocabularyLoss sum_losses(const Tensor& states, const Tensor& words, const Tenso
   return {sum.item<double>(), correct.item<int64_t>()};
 }
 
+class FusedMaskedLm final : public MaskedLmModule {
+ public:
+  FusedMaskedLm(const EncoderShape& shape, ProductType products)
+      : MaskedLmModule(shape, torch::kCPU), masked_lm_(shape, products) {}
+
+  VocabularyLoss losses(const TrainableEncoder& encoder, const Tensor& hidden,
+                        const MaskedTokens& masked) override {
+    return masked_lm_(parameters().data_ptr<float>(), encoder.parameters().data_ptr<float>(),
+                      hidden.data_ptr<float>(), hidden.size(0), masked, nullptr);
+  }
+
+  VocabularyLoss backward(TrainableEncoder& encoder, const Tensor& hidden,
+                          const MaskedTokens& masked, float scale) override {
+    const Tensor gradient = torch::empty(hidden.sizes());
+    const MaskedLmGradients gradients{scale, gradient.data_ptr<float>(),
+                                      this->gradients().data_ptr<float>(),
+                                      encoder.gradients().data_ptr<float>()};
+    const VocabularyLoss loss =
+        masked_lm_(parameters().data_ptr<float>(), encoder.parameters().data_ptr<float>(),
+                   hidden.data_ptr<float>(), hidden.size(0), masked, &gradients);
+    hidden.backward(gradient);
+    return loss;
+  }
+
+ private:
+  MaskedLm masked_lm_;
+};
+
+class TorchMaskedLm final : public MaskedLmModule {
+ public:
+  TorchMaskedLm(const EncoderShape& shape, torch::Device device, ProductType products)
+      : MaskedLmModule(shape, device), shape_(shape), products_(products) {
+    for (const ParameterSlot& slot : masked_lm_layout(shape)) {
+      const auto part = [&](const Tensor& flat) {
+        return flat.narrow(0, slot.offset, slot.size).view(slot.shape);
+      };
+      leaves_.push_back(leaf_of(part(parameters()), part(gradients())));
+    }
+  }
+
+  VocabularyLoss losses(const TrainableEncoder& encoder, const Tensor& hidden,
+                        const MaskedTokens& masked) override {
+    if (masked.size() == 0) return {};
+    torch::NoGradGuard guard;
+    const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
+    return sum_losses(states(hidden, masked), words, word_table(shape_, encoder.parameters()),
+                      leaves_[kDecoder], products_, [](const Tensor&) {});
+  }
+
+  VocabularyLoss backward(TrainableEncoder& encoder, const Tensor& hidden,
+                          const MaskedTokens& masked, float scale) override {
+    if (masked.size() == 0) return {};
+    const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
+    const Tensor embedding =
+        leaf_of(word_table(shape_, encoder.parameters()), word_table(shape_, encoder.gradients()));
+    const Tensor behind = states(hidden, masked);
+    const Tensor cut = behind.detach().set_requires_grad(true);  // each block's graph is freed
+    const VocabularyLoss loss = sum_losses(cut, words, embedding, leaves_[kDecoder], products_,
+                                           [&](const Tensor& sum) { (sum * scale).backward(); });
+    behind.backward(cut.grad());
+    return loss;
+  }
+
+ private:
+  Tensor states(const Tensor& hidden, const MaskedTokens& masked) const {
+    for (const int32_t word : masked.words) {
+      SIMILE_CHECK(word >= 0 && word < shape_.vocabulary, ErrorKind::kInput,
+                   "masked language model: the word {} is outside the vocabulary of {}", word,
+                   shape_.vocabulary);
+    }
+    const Tensor positions = torch::tensor(masked.positions, torch::kInt32).to(hidden.device());
+    const Tensor x =
+        linear(hidden.index_select(0, positions), leaves_[kWeight], leaves_[kBias], products_);
+    return torch::layer_norm(torch::gelu(x), {shape_.hidden}, leaves_[kNormWeight],
+                             leaves_[kNormBias], shape_.layer_norm_eps);
+  }
+
+  EncoderShape shape_;
+  ProductType products_;
+  // Of the layout, in its order: leaves whose gradients are in gradients().
+  std::vector<Tensor> leaves_;
+};
+
 }  // namespace
 
 MaskedLmModule::MaskedLmModule(const EncoderShape& shape, torch::Device device)
     : parameters_(torch::zeros({masked_lm_layout(shape).back().offset + shape.vocabulary}, device)),
       gradients_(torch::zeros_like(parameters_)) {}
 
-FusedMaskedLm::FusedMaskedLm(const EncoderShape& shape, ProductType products)
-    : MaskedLmModule(shape, torch::kCPU), masked_lm_(shape, products) {}
-
-VocabularyLoss FusedMaskedLm::losses(const TrainableEncoder& encoder, const Tensor& hidden,
-                                     const MaskedTokens& masked) {
-  return masked_lm_(parameters().data_ptr<float>(), encoder.parameters().data_ptr<float>(),
-                    hidden.data_ptr<float>(), hidden.size(0), masked, nullptr);
+std::unique_ptr<MaskedLmModule> make_fused_masked_lm(const EncoderShape& shape,
+                                                     ProductType products) {
+  return std::make_unique<FusedMaskedLm>(shape, products);
 }
 
-VocabularyLoss FusedMaskedLm::backward(TrainableEncoder& encoder, const Tensor& hidden,
-                                       const MaskedTokens& masked, float scale) {
-  const Tensor gradient = torch::empty(hidden.sizes());
-  const MaskedLmGradients gradients{scale, gradient.data_ptr<float>(),
-                                    this->gradients().data_ptr<float>(),
-                                    encoder.gradients().data_ptr<float>()};
-  const VocabularyLoss loss =
-      masked_lm_(parameters().data_ptr<float>(), encoder.parameters().data_ptr<float>(),
-                 hidden.data_ptr<float>(), hidden.size(0), masked, &gradients);
-  hidden.backward(gradient);
-  return loss;
-}
-
-TorchMaskedLm::TorchMaskedLm(const EncoderShape& shape, torch::Device device, ProductType products)
-    : MaskedLmModule(shape, device), shape_(shape), products_(products) {
-  for (const ParameterSlot& slot : masked_lm_layout(shape)) {
-    const auto part = [&](const Tensor& flat) {
-      return flat.narrow(0, slot.offset, slot.size).view(slot.shape);
-    };
-    leaves_.push_back(leaf_of(part(parameters()), part(gradients())));
-  }
-}
-
-Tensor TorchMaskedLm::states(const Tensor& hidden, const MaskedTokens& masked) const {
-  for (const int32_t word : masked.words) {
-    SIMILE_CHECK(word >= 0 && word < shape_.vocabulary, ErrorKind::kInput,
-                 "masked language model: the word {} is outside the vocabulary of {}", word,
-                 shape_.vocabulary);
-  }
-  const Tensor positions = torch::tensor(masked.positions, torch::kInt32).to(hidden.device());
-  const Tensor x =
-      linear(hidden.index_select(0, positions), leaves_[kWeight], leaves_[kBias], products_);
-  return torch::layer_norm(torch::gelu(x), {shape_.hidden}, leaves_[kNormWeight],
-                           leaves_[kNormBias], shape_.layer_norm_eps);
-}
-
-VocabularyLoss TorchMaskedLm::losses(const TrainableEncoder& encoder, const Tensor& hidden,
-                                     const MaskedTokens& masked) {
-  if (masked.size() == 0) return {};
-  torch::NoGradGuard guard;
-  const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
-  return sum_losses(states(hidden, masked), words, word_table(shape_, encoder.parameters()),
-                    leaves_[kDecoder], products_, [](const Tensor&) {});
-}
-
-VocabularyLoss TorchMaskedLm::backward(TrainableEncoder& encoder, const Tensor& hidden,
-                                       const MaskedTokens& masked, float scale) {
-  if (masked.size() == 0) return {};
-  const Tensor words = torch::tensor(masked.words, torch::kInt64).to(hidden.device());
-  const Tensor embedding =
-      leaf_of(word_table(shape_, encoder.parameters()), word_table(shape_, encoder.gradients()));
-  const Tensor behind = states(hidden, masked);
-  const Tensor cut = behind.detach().set_requires_grad(true);  // each block's graph is freed
-  const VocabularyLoss loss = sum_losses(cut, words, embedding, leaves_[kDecoder], products_,
-                                         [&](const Tensor& sum) { (sum * scale).backward(); });
-  behind.backward(cut.grad());
-  return loss;
+std::unique_ptr<MaskedLmModule> make_torch_masked_lm(const EncoderShape& shape,
+                                                     torch::Device device, ProductType products) {
+  return std::make_unique<TorchMaskedLm>(shape, device, products);
 }
 
 }  // namespace simile

@@ -8,7 +8,7 @@
 
 #include <torch/types.h>
 
-#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "simile/kernel/masked_lm.h"
@@ -48,38 +48,13 @@ class MaskedLmModule {
 };
 
 // Of the fused engine: the kernels of simile/kernel/masked_lm.h.
-class FusedMaskedLm final : public MaskedLmModule {
- public:
-  explicit FusedMaskedLm(const EncoderShape& shape, ProductType products = ProductType::kFloat);
-
-  VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
-                        const MaskedTokens& masked) override;
-  VocabularyLoss backward(TrainableEncoder& encoder, const torch::Tensor& hidden,
-                          const MaskedTokens& masked, float scale) override;
-
- private:
-  MaskedLm masked_lm_;
-};
+std::unique_ptr<MaskedLmModule> make_fused_masked_lm(const EncoderShape& shape,
+                                                     ProductType products = ProductType::kFloat);
 
 // In plain ATen calls on any device; the softmax over the vocabulary is in memory for a few hundred
-// tokens at a time, on a GPU a few thousand. `products` as torch_encoder.h.
-class TorchMaskedLm final : public MaskedLmModule {
- public:
-  explicit TorchMaskedLm(const EncoderShape& shape, torch::Device device = torch::kCPU,
-                         ProductType products = ProductType::kFloat);
-
-  VocabularyLoss losses(const TrainableEncoder& encoder, const torch::Tensor& hidden,
-                        const MaskedTokens& masked) override;
-  VocabularyLoss backward(TrainableEncoder& encoder, const torch::Tensor& hidden,
-                          const MaskedTokens& masked, float scale) override;
-
- private:
-  torch::Tensor states(const torch::Tensor& hidden, const MaskedTokens& masked) const;
-
-  EncoderShape shape_;
-  ProductType products_;
-  // Of the layout, in its order: leaves whose gradients are in gradients().
-  std::vector<torch::Tensor> leaves_;
-};
+// tokens at a time, on a GPU a few thousand. `products` as make_torch_encoder().
+std::unique_ptr<MaskedLmModule> make_torch_masked_lm(const EncoderShape& shape,
+                                                     torch::Device device = torch::kCPU,
+                                                     ProductType products = ProductType::kFloat);
 
 }  // namespace simile

@@ -14,8 +14,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/nn/fused_encoder.h"
-#include "simile/nn/torch_encoder.h"
+#include "simile/nn/engines.h"
 
 namespace simile {
 namespace {
@@ -48,9 +47,11 @@ TEST(MaskedLmModule, ValuesAndGradientsAreThoseOfTheReference) {
     shape.positions = 1;
     const int64_t V = shape.vocabulary;
     const MaskedTokens masked{c["positions"], c["words"]};
-    TorchEncoder encoder(shape);
+    const auto encoder_owner = make_torch_encoder(shape);
+    TrainableEncoder& encoder = *encoder_owner;
     encoder.parameters().narrow(0, 0, V * H).copy_(sines(V * H, 0.7, 0.8));
-    TorchMaskedLm head(shape);
+    const auto head_owner = make_torch_masked_lm(shape);
+    MaskedLmModule& head = *head_owner;
     head.parameters().copy_(
         torch::cat({sines(H * H, 0.2, 0.5), sines(H, 0.3, 0.1), sines(H, 0.4, 1.0),
                     sines(H, 0.5, 0.2), sines(V, 0.6, 0.3)}));
@@ -101,8 +102,8 @@ TEST(MaskedLmModule, TheEnginesAgreeThroughTheEncoder) {
     masked.words.push_back(i % 90);
   }
   std::vector<Engines> engines(2);
-  engines[0] = {std::make_unique<FusedEncoder>(shape), std::make_unique<FusedMaskedLm>(shape)};
-  engines[1] = {std::make_unique<TorchEncoder>(shape), std::make_unique<TorchMaskedLm>(shape)};
+  engines[0] = {make_fused_encoder(shape), make_fused_masked_lm(shape)};
+  engines[1] = {make_torch_encoder(shape), make_torch_masked_lm(shape)};
   std::vector<double> sums;
   for (const Engines& engine : engines) {
     engine.encoder->from_host(weights.data());

@@ -4,8 +4,6 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include <memory>
-
 #include "simile/core/parallel.h"
 #include "simile/kernel/contrastive.h"
 #include "simile/kernel/matrix_product.h"

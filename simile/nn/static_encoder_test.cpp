@@ -5,8 +5,7 @@
 #include <torch/utils.h>
 
 #include "simile/core/random.h"
-#include "simile/nn/fused_encoder.h"
-#include "simile/nn/torch_encoder.h"
+#include "simile/nn/engines.h"
 
 namespace simile {
 namespace {
@@ -70,8 +69,10 @@ TEST(StaticEngine, BothEnginesGiveTheSameStatesAndGradients) {
   for (const bool weighted : {false, true}) {
     for (const double dropout : {0.0, 0.3}) {
       for (const WeightGradients kind : {WeightGradients::kAdd, WeightGradients::kSkip}) {
-        TrainableStaticEncoder fused(table_shape(weighted));
-        TorchEncoder plain(table_shape(weighted));
+        const auto fused_owner = make_fused_encoder(table_shape(weighted));
+        TrainableEncoder& fused = *fused_owner;
+        const auto plain_owner = make_torch_encoder(table_shape(weighted));
+        TrainableEncoder& plain = *plain_owner;
         const Passed a = pass(fused, dropout, kind), b = pass(plain, dropout, kind);
         EXPECT_LT((a.states - b.states).abs().max().item<double>(), 1e-6);
         EXPECT_LT((a.gradients - b.gradients).abs().max().item<double>(), 1e-5);
@@ -86,7 +87,8 @@ TEST(StaticEngine, BothEnginesGiveTheSameStatesAndGradients) {
 }
 
 TEST(StaticEngine, WithoutDropoutTheStatesAreThoseOfInference) {
-  TrainableStaticEncoder encoder(table_shape());
+  const auto encoder_owner = make_fused_encoder(table_shape());
+  TrainableEncoder& encoder = *encoder_owner;
   encoder.from_host(table_weights().data());
   const PackedBatch batch = table_batch();
   const torch::Tensor states = encoder.forward(batch, {});
@@ -102,7 +104,8 @@ TEST(StaticEngine, WithoutDropoutTheStatesAreThoseOfInference) {
 }
 
 TEST(StaticEngine, DropoutOfAPartIsThatOfItsBatch) {
-  TrainableStaticEncoder encoder(table_shape());
+  const auto encoder_owner = make_fused_encoder(table_shape());
+  TrainableEncoder& encoder = *encoder_owner;
   encoder.from_host(table_weights().data());
   const EncoderDropout dropout = table_dropout(0.4);
   const torch::Tensor whole = encoder.forward(table_batch(), dropout).detach();

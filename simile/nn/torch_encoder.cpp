@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/nn/torch_encoder.h"
-
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "simile/core/detail/check.h"
 #include "simile/kernel/pooling.h"
-#include "simile/nn/fused_encoder.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/torch_layers.h"
 
 namespace simile {
@@ -272,6 +271,38 @@ Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBat
   return TorchPass(shape, tensors, batch, dropout, products).run(perturbation);
 }
 
+class TorchEncoder final : public TrainableEncoder {
+ public:
+  TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory, ProductType products)
+      : TrainableEncoder(shape, memory), products_(products) {
+    check_torch_products(products);
+    const Tensors shares = split(shape, gradients());
+    for (const auto& [name, tensor] : split(shape, parameters())) {
+      Tensor& leaf = leaves_[name] = tensor.detach();
+      leaf.mutable_grad() = shares.at(name);
+      leaf.set_requires_grad(true);
+    }
+  }
+
+  Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
+                 const Tensor& perturbation, WeightGradients weight_gradients) override {
+    if (weight_gradients == WeightGradients::kAdd) {
+      return encode(shape(), leaves_, batch, dropout, perturbation, products_);
+    }
+    return encode(shape(), split(shape(), parameters()), batch, dropout, perturbation, products_);
+  }
+
+  Tensor forward_with(const Tensor& parameters, const PackedBatch& batch,
+                      const EncoderDropout& dropout) override {
+    torch::NoGradGuard guard;
+    return encode(shape(), split(shape(), parameters), batch, dropout, {}, products_);
+  }
+
+ private:
+  ProductType products_;
+  Tensors leaves_;  // parts of parameters(), gradients in gradients()
+};
+
 }  // namespace
 
 void check_torch_products(ProductType products) {
@@ -279,31 +310,10 @@ void check_torch_products(ProductType products) {
                "int8 is for the CPU's own kernels; take bf16 or fp32 where libtorch computes");
 }
 
-TorchEncoder::TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory,
-                           ProductType products)
-    : TrainableEncoder(shape, memory), products_(products) {
-  check_torch_products(products);
-  const Tensors shares = split(shape, gradients());
-  for (const auto& [name, tensor] : split(shape, parameters())) {
-    Tensor& leaf = leaves_[name] = tensor.detach();
-    leaf.mutable_grad() = shares.at(name);
-    leaf.set_requires_grad(true);
-  }
-}
-
-torch::Tensor TorchEncoder::forward(const PackedBatch& batch, const EncoderDropout& dropout,
-                                    const torch::Tensor& perturbation,
-                                    WeightGradients weight_gradients) {
-  if (weight_gradients == WeightGradients::kAdd) {
-    return encode(shape(), leaves_, batch, dropout, perturbation, products_);
-  }
-  return encode(shape(), split(shape(), parameters()), batch, dropout, perturbation, products_);
-}
-
-torch::Tensor TorchEncoder::forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
-                                         const EncoderDropout& dropout) {
-  torch::NoGradGuard guard;
-  return encode(shape(), split(shape(), parameters), batch, dropout, {}, products_);
+std::unique_ptr<TrainableEncoder> make_torch_encoder(const EncoderShape& shape,
+                                                     const EncoderMemory& memory,
+                                                     ProductType products) {
+  return std::make_unique<TorchEncoder>(shape, memory, products);
 }
 
 torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& weights,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two engines of training against each other: every family and variant, dropout on.
-#include "simile/nn/torch_encoder.h"
-
 #include <gtest/gtest.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -11,7 +9,7 @@
 #include "simile/core/random.h"
 #include "simile/model/detail/family_golden_test.h"
 #include "simile/nn/detail/tensor_setup_test.h"
-#include "simile/nn/fused_encoder.h"
+#include "simile/nn/engines.h"
 
 namespace simile {
 namespace {
@@ -47,7 +45,7 @@ EncoderDropout all_dropout() {
   return dropout;
 }
 
-EncoderShape small_shape() {
+EncoderShape two_layer_shape() {
   EncoderShape shape;
   shape.layers = 2;
   shape.hidden = 32;
@@ -83,8 +81,10 @@ Pass run(TrainableEncoder& encoder, const std::vector<float>& weights, const Pac
 
 void expect_equal_engines(const EncoderShape& shape, const std::vector<float>& weights) {
   const PackedBatch batch = make_batch(shape, {3, 40, 1, 12, 64, 5, 60, 12});
-  FusedEncoder fused(shape);
-  TorchEncoder plain(shape);
+  const auto fused_owner = make_fused_encoder(shape);
+  TrainableEncoder& fused = *fused_owner;
+  const auto plain_owner = make_torch_encoder(shape);
+  TrainableEncoder& plain = *plain_owner;
   const Pass expected = run(fused, weights, batch), found = run(plain, weights, batch);
   const auto scale = [](const Tensor& x) { return std::max(1.0, x.abs().max().item<double>()); };
   EXPECT_LT(largest_difference(found.hidden, expected.hidden), 1e-5 * scale(expected.hidden));
@@ -108,7 +108,7 @@ TEST(TorchEncoder, AgreesWithTheFusedEngineForEveryFamilyWithDropout) {
 TEST(TorchEncoder, AgreesWithTheFusedEngineForEveryVariantWithDropout) {
   const auto check = [](const char* what, void (*change)(EncoderShape&)) {
     SCOPED_TRACE(what);
-    EncoderShape shape = small_shape();
+    EncoderShape shape = two_layer_shape();
     change(shape);
     expect_equal_engines(shape, random_weights(shape));
   };
@@ -144,8 +144,11 @@ TEST(TorchEncoder, ProductsInBfloat16AreNearAndGradientsStayFloats) {
     const EncoderShape shape = golden.config.shape();
     const PackedBatch batch = make_batch(shape, {3, 40, 1, 12});
     const std::vector<float> weights = golden.read_weights();
-    TorchEncoder exact(shape);
-    TorchEncoder rounded(shape, allocate_encoder_memory(shape, torch::kCPU), ProductType::kBfloat);
+    const auto exact_owner = make_torch_encoder(shape);
+    TrainableEncoder& exact = *exact_owner;
+    const auto rounded_owner = make_torch_encoder(
+        shape, allocate_encoder_memory(shape, torch::kCPU), ProductType::kBfloat);
+    TrainableEncoder& rounded = *rounded_owner;
     const Pass expected = run(exact, weights, batch), found = run(rounded, weights, batch);
     const auto distance = [](const Tensor& a, const Tensor& b) {
       return ((a - b).norm() / b.norm()).item<double>();
@@ -159,8 +162,9 @@ TEST(TorchEncoder, ProductsInBfloat16AreNearAndGradientsStayFloats) {
 }
 
 TEST(TorchEncoder, PaddingAndThePartsOfABatchMoveNoMask) {
-  const EncoderShape shape = small_shape();
-  TorchEncoder encoder(shape);
+  const EncoderShape shape = two_layer_shape();
+  const auto encoder_owner = make_torch_encoder(shape);
+  TrainableEncoder& encoder = *encoder_owner;
   encoder.from_host(random_weights(shape).data());
   const PackedBatch whole = make_batch(shape, {30, 4, 50, 9});
   EncoderDropout dropout = all_dropout();
@@ -180,8 +184,9 @@ TEST(TorchEncoder, PaddingAndThePartsOfABatchMoveNoMask) {
 }
 
 TEST(TorchEncoder, GradientsAddUpInPlaceOrAreSkipped) {
-  const EncoderShape shape = small_shape();
-  TorchEncoder encoder(shape);
+  const EncoderShape shape = two_layer_shape();
+  const auto encoder_owner = make_torch_encoder(shape);
+  TrainableEncoder& encoder = *encoder_owner;
   encoder.from_host(random_weights(shape).data());
   const PackedBatch batch = make_batch(shape, {5, 9, 31});
   const float* const place = encoder.gradients().data_ptr<float>();
@@ -204,8 +209,9 @@ TEST(TorchEncoder, GradientsAddUpInPlaceOrAreSkipped) {
 }
 
 TEST(TorchEncoder, OtherWeightsGiveConstantsAndTheOwnAnInferenceEncoder) {
-  const EncoderShape shape = small_shape();
-  TorchEncoder encoder(shape);
+  const EncoderShape shape = two_layer_shape();
+  const auto encoder_owner = make_torch_encoder(shape);
+  TrainableEncoder& encoder = *encoder_owner;
   const std::vector<float> weights = random_weights(shape);
   encoder.from_host(weights.data());
   EXPECT_EQ(encoder.to_host(), weights);

@@ -109,13 +109,12 @@ class Upload {
 std::vector<Numbers> group_by_length(const Numbers& lengths) {
   Numbers order(lengths.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return lengths[static_cast<size_t>(a)] > lengths[static_cast<size_t>(b)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return lengths[a] > lengths[b]; });
   std::vector<Numbers> groups;
   int64_t longest = 0;
   for (const int64_t i : order) {
-    const int64_t length = lengths[static_cast<size_t>(i)];
+    const int64_t length = lengths[i];
     if (length == 0) break;
     // Padding costs little beside another round of calls.
     const bool belongs = length + 16 >= longest || 3 * length >= 2 * longest;
@@ -135,7 +134,7 @@ void make_group(const PackedBatch& batch, const Numbers& lengths, const Numbers&
                 const Numbers& members, int64_t first, Numbers& places, PaddedGroup& group,
                 Upload& upload) {
   group.size = static_cast<int64_t>(members.size());
-  group.length = lengths[static_cast<size_t>(members.front())];
+  group.length = lengths[members.front()];
   Numbers tokens(static_cast<size_t>(group.size * group.length)), own_lengths, own_masks;
   int64_t row = 0;
   for (const int64_t member : members) {
@@ -217,6 +216,19 @@ Tensor dropout_heads(const DropoutMask& mask, const Tensor& sequences, int64_t h
   return keep.logical_or(saved).to(like.options()).mul_(mask.head_scale(heads));
 }
 
+Tensor weighted_mean(const Tensor& rows, const PackedBatch& batch,
+                     const std::vector<float>& shares) {
+  std::vector<int64_t> sequences(batch.ids.size());
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    std::fill(sequences.begin() + batch.offsets[at], sequences.begin() + batch.offsets[at + 1], i);
+  }
+  const Tensor weights = torch::tensor(shares).to(rows.options()).unsqueeze(1);
+  const Tensor where = torch::tensor(sequences, torch::kInt64).to(rows.device());
+  return torch::zeros({batch.size(), rows.size(1)}, rows.options())
+      .index_add(0, where, rows * weights);
+}
+
 PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
                          torch::Device device) {
   check_batch(shape, batch);
@@ -224,7 +236,7 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
   Upload upload;
   Numbers rows(static_cast<size_t>(batch.tokens())), all_places(rows), lengths;
   for (int64_t i = 0; i < batch.size(); ++i) {
-    const auto begin = static_cast<size_t>(batch.offsets[static_cast<size_t>(i)]);
+    const auto begin = static_cast<size_t>(batch.offsets[i]);
     const auto end = static_cast<size_t>(batch.offsets[static_cast<size_t>(i) + 1]);
     lengths.push_back(static_cast<int64_t>(end - begin));
     PositionRows position_row(shape.position_offset);
@@ -246,7 +258,7 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
   upload.finish(device);
   if (!has_types) types = torch::zeros_like(ids);
   for (size_t i = 0; i < groups.size(); ++i) {
-    hide_keys(shape.local_window, lengths[static_cast<size_t>(members[i].back())], groups[i]);
+    hide_keys(shape.local_window, lengths[members[i].back()], groups[i]);
   }
   EncoderShape rotary = shape;
   rotary.relative_buckets = 0;  // what they shift by is a tensor here
@@ -262,9 +274,7 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
     cosines[local] = copy(tables.cosines(local));
     sines[local] = copy(tables.sines(local));
   }
-  if (shape.relative_buckets > 0) {
-    buckets = relative_buckets(longest, bucket_count(shape), device);
-  }
+  if (shape.relative_buckets > 0) buckets = relative_buckets(longest, bucket_count(shape), device);
 }
 
 }  // namespace simile

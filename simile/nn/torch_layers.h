@@ -48,6 +48,11 @@ torch::Tensor dropout_bytes(const DropoutMask& mask, const torch::Tensor& bytes,
 torch::Tensor dropout_heads(const DropoutMask& mask, const torch::Tensor& sequences, int64_t heads,
                             const torch::Tensor& like);
 
+// The means [sequences, H] of the rows [tokens, H] of a batch, differentiable; `shares` [tokens] as
+// TokenWeights::of_batch() gives them.
+torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
+                            const std::vector<float>& shares);
+
 // n sequences as a rectangle of n rows of L places.
 struct PaddedGroup {
   int64_t size = 0, length = 0;     // n, L

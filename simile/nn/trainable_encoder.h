@@ -3,12 +3,11 @@
 // forward pass that backward() flows through, and two doors to the host; inference on any device
 // behind the interface of simile/kernel/encoder.h.
 //
-// Two engines stand behind it: fused_encoder.h, one autograd node over the CPU's kernels, and
-// torch_encoder.h, the same function in plain ATen calls on any device; joined_encoder.h puts
-// several of either side by side. Both draw the masks of simile/kernel/dropout.h, so that they
-// compute the same numbers but for rounding: hidden states agree to about 1e-5, gradients to 1e-4.
-// An averaged encoder gives one state a sequence in place of one a token; with the fused engine it
-// has kernels of its own.
+// Two engines stand behind it (engines.h): one autograd node over the CPU's kernels, and the same
+// function in plain ATen calls on any device; joined encoders have several of either side by side.
+// Both draw the masks of simile/kernel/dropout.h, so that they compute the same numbers but for
+// rounding: hidden states agree to about 1e-5, gradients to 1e-4. An averaged encoder gives one
+// state a sequence in place of one a token; with the fused engine it has kernels of its own.
 //
 // Gradients of weights do not travel through autograd: backward() adds them to gradients() in
 // place, and whoever uses them sets them back to zero. One thread at a time.
@@ -117,7 +116,7 @@ class TrainableEncoder {
 
 // Inference by libtorch, of `weights` [P] in the order of encoder_layout(), floats on the device
 // that computes, which stay as they are while it lives; of a joined encoder, its parts are encoded
-// there and pooled on the CPU. `products` as torch_encoder.h. One promise of Encoder is weaker
+// there and pooled on the CPU. `products` as make_torch_encoder(). One promise of Encoder is weaker
 // here: the order of a product's sums may depend on what else is in the batch, so that a sequence's
 // states in another company agree to rounding (some 1e-6 of their size in float) and not to the
 // bit. Errors: kRecipe for kByte; the encoder's: kFailed when the device's memory does not suffice

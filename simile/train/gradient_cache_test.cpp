@@ -12,7 +12,7 @@
 #include "simile/core/config.h"
 #include "simile/core/random.h"
 #include "simile/loss/loss.h"
-#include "simile/nn/fused_encoder.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/head.h"
 
 namespace simile {
@@ -98,7 +98,7 @@ class BatchOfAll {
 
 class GradientCacheOf : public ::testing::TestWithParam<std::string> {
  protected:
-  GradientCacheOf() : encoder_(small_shape()), texts_(random_texts(3 * BatchOfAll::kPairs)) {
+  GradientCacheOf() : texts_(random_texts(3 * BatchOfAll::kPairs)) {
     RandomStream random(1, "weights");
     float* const weights = encoder_.parameters().data_ptr<float>();
     for (int64_t i = 0; i < encoder_.parameter_count(); ++i) {
@@ -139,7 +139,8 @@ class GradientCacheOf : public ::testing::TestWithParam<std::string> {
     return all;
   }
 
-  FusedEncoder encoder_;
+  std::unique_ptr<TrainableEncoder> owner_ = make_fused_encoder(small_shape());
+  TrainableEncoder& encoder_ = *owner_;
   std::vector<std::vector<int32_t>> texts_;
   EncoderDropout dropout_;
 };

@@ -17,7 +17,7 @@
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/model/encoder_tensors.h"
-#include "simile/nn/fused_encoder.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/head.h"
 
 namespace simile {
@@ -317,7 +317,8 @@ torch::Tensor embed(const PackedBatch& packed, float dropout_probability) {
   config.intermediate = 64;
   config.vocabulary = 20;
   config.positions = 8;
-  FusedEncoder encoder(config.shape());
+  const auto encoder_owner = make_fused_encoder(config.shape());
+  TrainableEncoder& encoder = *encoder_owner;
   initialise_encoder_weights(config, 1, encoder.parameters().data_ptr<float>());
   EncoderDropout dropout;
   dropout.hidden = dropout.attention = dropout_probability;

@@ -7,8 +7,8 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/model/encoder_reader.h"
+#include "simile/nn/engines.h"
 #include "simile/nn/head.h"
-#include "simile/nn/torch_encoder.h"
 
 namespace simile {
 namespace {

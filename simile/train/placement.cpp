@@ -10,9 +10,7 @@
 #include <cctype>
 
 #include "simile/core/detail/check.h"
-#include "simile/nn/fused_encoder.h"
-#include "simile/nn/joined_encoder.h"
-#include "simile/nn/torch_encoder.h"
+#include "simile/nn/engines.h"
 #include "simile/train/flat_optimizer.h"
 
 namespace simile {
@@ -35,10 +33,9 @@ int64_t gpu_number(const std::string& device) {
 std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const EncoderMemory& memory,
                                              const Placement& placement) {
   if (placement.engine == Engine::kTorch) {
-    return std::make_unique<TorchEncoder>(shape, memory, placement.products);
+    return make_torch_encoder(shape, memory, placement.products);
   }
-  if (shape.averaged) return std::make_unique<TrainableStaticEncoder>(shape, memory);
-  return std::make_unique<FusedEncoder>(shape, memory, placement.products);
+  return make_fused_encoder(shape, memory, placement.products);
 }
 
 void check_name(const char* key, const std::string& name, const std::vector<std::string>& names) {
@@ -120,7 +117,7 @@ std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
     const auto make = [&placement](const EncoderShape& part, const EncoderMemory& memory) {
       return place_over(part, memory, placement);
     };
-    return std::make_unique<TrainableJoinedEncoder>(shape, placement.device, make);
+    return make_joined_encoder(shape, placement.device, make);
   }
   return place_over(shape, allocate_encoder_memory(shape, placement.device), placement);
 }
@@ -132,9 +129,9 @@ HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& 
 std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
                                                 const Placement& placement) {
   if (placement.engine == Engine::kFused) {
-    return std::make_unique<FusedMaskedLm>(shape, placement.products);
+    return make_fused_masked_lm(shape, placement.products);
   }
-  return std::make_unique<TorchMaskedLm>(shape, placement.device, placement.products);
+  return make_torch_masked_lm(shape, placement.device, placement.products);
 }
 
 std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor) {

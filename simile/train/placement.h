@@ -23,15 +23,14 @@
 namespace simile {
 
 enum class Engine {
-  kFused,  // nn/fused_encoder.h and flat_optimizer.h
-  kTorch   // nn/torch_encoder.h and optimizer.h
+  kFused,  // make_fused_encoder() and flat_optimizer.h
+  kTorch   // make_torch_encoder() and optimizer.h
 };
 
 struct Placement {
   Engine engine = Engine::kFused;
   torch::Device device = torch::Device(torch::kCPU);
-  // The number type of the encoder's large matrix products, see fused_encoder.h and
-  // torch_encoder.h.
+  // The number type of the encoder's large matrix products, see nn/engines.h.
   ProductType products = ProductType::kFloat;
 
   // The products that losses are told, see LossInput: an option of the CPU's kernels alone.
