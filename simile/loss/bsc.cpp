@@ -25,11 +25,10 @@ bool has_repeats(const Tensor& group) {
 bool treats_repeats(const LossInput& input, const std::string& duplicates) {
   if (duplicates == "negatives") return false;
   const bool is_known = input.left_group.defined() && input.right_group.defined();
-  SIMILE_CHECK(
-      is_known || duplicates == "mask", ErrorKind::kInput,
-      "loss: duplicates: " + duplicates +
-          " needs the ids of equal texts of both sides, and the batch has none; give them or "
-          "choose duplicates: negatives");
+  SIMILE_CHECK(is_known || duplicates == "mask", ErrorKind::kInput,
+               "loss: duplicates: " + duplicates +
+                   " needs the ids of equal texts of both sides, and the batch has none; give them "
+                   "or choose duplicates: negatives");
   return is_known && (has_repeats(input.left_group) || has_repeats(input.right_group));
 }
 
@@ -115,10 +114,9 @@ BscOptions bsc_options(const MnrlOptions& options) {
 
 Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
   if (options.similarity != "head") return bsc_scores(input, bsc_options(options));
-  SIMILE_CHECK(
-      input.cross_logits.defined(), ErrorKind::kInput,
-      "loss: mnrl with similarity: head needs a head's numbers for all pairs of the batch, "
-      "and there are none; give the objective a head or choose cosine or dot");
+  SIMILE_CHECK(input.cross_logits.defined(), ErrorKind::kInput,
+               "loss: mnrl with similarity: head needs a head's numbers for all pairs of the "
+               "batch, and there are none; give the objective a head or choose cosine or dot");
   return input.cross_logits * scale_of(options);
 }
 
@@ -130,10 +128,9 @@ void BscOptions::visit(OptionVisitor& v) {
           choice_info("what is done to the embeddings of each side before scores are computed",
                       normalization_names()));
   v.field("directions", directions,
-          choice_info(
-              "softmax over the right texts of a left one (left), the reverse (right), or the mean "
-              "of the two",
-              {"both", "left", "right"}));
+          choice_info("softmax over the right texts of a left one (left), the reverse (right), or "
+                      "the mean of the two",
+                      {"both", "left", "right"}));
   v.field(
       "divisor", divisor,
       choice_info("the sum is divided by the size of the batch or by its number of positive pairs",
@@ -172,8 +169,8 @@ Tensor bsc_loss_of_scores(const Tensor& all_scores, const LossInput& input,
       all_scores.defined() && all_scores.dim() == 2 && all_scores.size(0) == m &&
           all_scores.size(1) >= m && all_scores.size(1) % m == 0,
       ErrorKind::kInput,
-      "loss: the scores of all pairs should have shape [m, m + n·m] with m = "
-      "{}, found {}; give each left text its score with every right text",
+      "loss: the scores of all pairs should have shape [m, m + n·m] with m = {}, found {}; give "
+      "each left text its score with every right text",
       m,
       all_scores.defined() ? fmt::format("[{}]", fmt::join(all_scores.sizes(), ", ")) : "nothing");
   Tensor known;  // positives among the cells (left i, right j), [m, m]; not defined: plain loss

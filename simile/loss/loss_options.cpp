@@ -14,7 +14,6 @@
 #include "simile/data/column_kinds.h"
 #include "simile/loss/loss.h"
 #include "simile/loss/loss_input.h"
-#include "simile/loss/loss_table.h"
 
 namespace simile {
 namespace {
@@ -44,9 +43,7 @@ constexpr ForeignLoss kForeignLosses[] = {
 
 std::string lower(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 

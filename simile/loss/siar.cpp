@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/siar.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/autograd.h>
 #include <torch/types.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/teacher_losses.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "simile/core/detail/check.h"
@@ -19,8 +18,8 @@ Tensor projected(const Tensor& x, const Tensor& teacher, const Tensor& projectio
   const int64_t size = x.size(1), teacher_size = teacher.size(1);
   if (!projection.defined()) {
     SIMILE_CHECK(size == teacher_size, ErrorKind::kInput,
-                 "loss: distill has embeddings of {} numbers and a teacher's vectors "
-                 "of {}; give it a projection or choose a teacher of that size",
+                 "loss: distill has embeddings of {} numbers and a teacher's vectors of {}; give "
+                 "it a projection or choose a teacher of that size",
                  size, teacher_size);
     return x;
   }
@@ -56,13 +55,12 @@ Tensor side_loss(const Tensor& x, const Tensor& teacher, const DistillOptions& o
 }
 
 void check_teachers(const LossInput& input) {
-  SIMILE_CHECK(
-      !input.left_teachers.empty(), ErrorKind::kInput,
-      "loss: rcl needs the vectors frozen models gave both sides, and there are none; give "
-      "the objective teachers or choose a loss without");
+  SIMILE_CHECK(!input.left_teachers.empty(), ErrorKind::kInput,
+               "loss: rcl needs the vectors frozen models gave both sides, and there are none; "
+               "give the objective teachers or choose a loss without");
   SIMILE_CHECK(input.left_teachers.size() == input.right_teachers.size(), ErrorKind::kInput,
-               "loss: rcl needs every teacher's vectors of both sides, found {} for "
-               "the left and {} for the right",
+               "loss: rcl needs every teacher's vectors of both sides, found {} for the left and "
+               "{} for the right",
                input.left_teachers.size(), input.right_teachers.size());
   for (const auto* side : {&input.left_teachers, &input.right_teachers}) {
     for (const Tensor& teacher : *side) {
@@ -104,12 +102,12 @@ LossNeeds rcl_needs(Requirement teachers) {
 }  // namespace
 
 void DistillOptions::visit(OptionVisitor& v) {
-  v.field("distance", distance,
-          choice_info("what should be small between embedding and teacher's vector: the mean "
-                      "squared difference of their numbers, or 1 - cosine; or, with vectors of any "
-                      "size, between the cosines of all texts of a batch: their mean squared "
-                      "difference",
-                      {"mse", "cosine", "scores"}));
+  v.field(
+      "distance", distance,
+      choice_info("what should be small between embedding and teacher's vector: the mean squared "
+                  "difference of their numbers, or 1 - cosine; or, with vectors of any size, "
+                  "between the cosines of all texts of a batch: their mean squared difference",
+                  {"mse", "cosine", "scores"}));
   v.field("projection_learning_rate", projection_learning_rate,
           {"peak learning rate of the projection onto a teacher's vectors of another size; follows "
            "the model's schedule",
@@ -120,8 +118,8 @@ Tensor distill_loss(const LossInput& input, const DistillOptions& options,
                     const Tensor& projection) {
   check_loss_input(input);
   SIMILE_CHECK(input.left_teachers.size() == 1, ErrorKind::kInput,
-               "loss: distill needs the vectors that one frozen model gave the texts, "
-               "and there are those of {}; give the objective one teacher",
+               "loss: distill needs the vectors that one frozen model gave the texts, and there "
+               "are those of {}; give the objective one teacher",
                input.left_teachers.size());
   const bool has_right = !input.right_teachers.empty();
   SIMILE_CHECK(!has_right || input.right.defined(), ErrorKind::kInput,
@@ -176,51 +174,50 @@ Tensor rcl_loss(const LossInput& input, const RclOptions& options) {
 }
 
 std::vector<LossRow> teacher_rows() {
-  return {
-      {"distill",
-       "(1/m) Σ_i d(W x_i, a_i), a_i a teacher's vector of the same text, d the mean square or 1 "
-       "- cosine, or (1/m²) Σ_ij (cos(x_i, x_j) - cos(a_i, a_j))²",
-       "Reimers and Gurevych, Making Monolingual Sentence Embeddings Multilingual using Knowledge "
-       "Distillation, 2020",
-       "a smaller or other model that should give the vectors of one there is, from texts alone; "
-       "W is trained where sizes differ",
-       "{name: distill, distance: mse}",
-       [](const LossOptions&) {
-         LossNeeds needs;
-         needs.texts = TextNeed::kEither;
-         needs.teachers = kRequired;
-         needs.compares = Compares::kTeachers;
-         return needs;
-       },
-       visit_own<DistillOptions>,
-       [](const LossOptions& o, const LossInput& in, const LossContext& c) {
-         return distill_loss(in, o.get<DistillOptions>(), c.projection);
-       },
-       score_output,
-       [](const LossOptions& o) {
-         LossParts parts;
-         const DistillOptions& own = o.get<DistillOptions>();
-         if (own.distance != "scores")
-           parts.projection_learning_rate = &own.projection_learning_rate;
-         return parts;
-       }},
-      {"rcl_entropy",
-       "(1/m) Σ_i 1[y_i > t] [-log p_ii - φ Σ_{j ≠ i} p_ij log p_ij], p_ij = softmax_j(s cos(u_i, "
-       "v_j))",
-       "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
-       "the models that rcl takes as teachers, one for each phi (0.01 to 0.05)",
-       "{name: rcl_entropy, phi: 0.01}", [](const LossOptions&) { return rcl_needs(kIgnored); },
-       visit_own<RclEntropyOptions>, compute_own<RclEntropyOptions, rcl_entropy_loss>,
-       rcl_output<RclEntropyOptions>, threshold_parts<RclEntropyOptions>},
-      {"rcl",
-       "(1/m) Σ_i [1[y_i > t] CE(u_i, v) + Σ_n CE(u_i, Au^n) + Σ_n CE(v_i, Av^n)], CE(x_i, a) = "
-       "-log softmax_k(s cos(x_i, a_k))_i, Au^n and Av^n vectors of frozen models",
-       "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
-       "search on pairs that few steps overfit: train two to five rcl_entropy models of different "
-       "phi first, and give them as teachers",
-       "{name: rcl, scale: 1}", [](const LossOptions&) { return rcl_needs(kRequired); },
-       visit_own<RclOptions>, compute_own<RclOptions, rcl_loss>, rcl_output<RclOptions>,
-       threshold_parts<RclOptions>}};
+  return {{"distill",
+           "(1/m) Σ_i d(W x_i, a_i), a_i a teacher's vector of the same text, d the mean square or "
+           "1 - cosine, or (1/m²) Σ_ij (cos(x_i, x_j) - cos(a_i, a_j))²",
+           "Reimers and Gurevych, Making Monolingual Sentence Embeddings Multilingual using "
+           "Knowledge Distillation, 2020",
+           "a smaller or other model that should give the vectors of one there is, from texts "
+           "alone; W is trained where sizes differ",
+           "{name: distill, distance: mse}",
+           [](const LossOptions&) {
+             LossNeeds needs;
+             needs.texts = TextNeed::kEither;
+             needs.teachers = kRequired;
+             needs.compares = Compares::kTeachers;
+             return needs;
+           },
+           visit_own<DistillOptions>,
+           [](const LossOptions& o, const LossInput& in, const LossContext& c) {
+             return distill_loss(in, o.get<DistillOptions>(), c.projection);
+           },
+           score_output,
+           [](const LossOptions& o) {
+             LossParts parts;
+             const DistillOptions& own = o.get<DistillOptions>();
+             if (own.distance != "scores")
+               parts.projection_learning_rate = &own.projection_learning_rate;
+             return parts;
+           }},
+          {"rcl_entropy",
+           "(1/m) Σ_i 1[y_i > t] [-log p_ii - φ Σ_{j ≠ i} p_ij log p_ij], p_ij = softmax_j(s "
+           "cos(u_i, v_j))",
+           "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
+           "the models that rcl takes as teachers, one for each phi (0.01 to 0.05)",
+           "{name: rcl_entropy, phi: 0.01}", [](const LossOptions&) { return rcl_needs(kIgnored); },
+           visit_own<RclEntropyOptions>, compute_own<RclEntropyOptions, rcl_entropy_loss>,
+           rcl_output<RclEntropyOptions>, threshold_parts<RclEntropyOptions>},
+          {"rcl",
+           "(1/m) Σ_i [1[y_i > t] CE(u_i, v) + Σ_n CE(u_i, Au^n) + Σ_n CE(v_i, Av^n)], CE(x_i, a) "
+           "= -log softmax_k(s cos(x_i, a_k))_i, Au^n and Av^n vectors of frozen models",
+           "Tan et al., Regularized Contrastive Learning of Semantic Search, 2022",
+           "search on pairs that few steps overfit: train two to five rcl_entropy models of "
+           "different phi first, and give them as teachers",
+           "{name: rcl, scale: 1}", [](const LossOptions&) { return rcl_needs(kRequired); },
+           visit_own<RclOptions>, compute_own<RclOptions, rcl_loss>, rcl_output<RclOptions>,
+           threshold_parts<RclOptions>}};
 }
 
 }  // namespace simile

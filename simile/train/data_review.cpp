@@ -9,7 +9,7 @@
 
 #include "simile/core/detail/check.h"
 #include "simile/data/column_kinds.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/read_recipe.h"

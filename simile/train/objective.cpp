@@ -10,7 +10,7 @@
 #include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 #include "simile/train/placement.h"
 
 namespace simile {

@@ -12,7 +12,7 @@
 #include "simile/core/unused_options.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/matrix_product.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 #include "simile/train/placement.h"
 #include "simile/train/selection.h"
 

@@ -11,7 +11,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/eval/task.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/train_options.h"
 

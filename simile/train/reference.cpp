@@ -5,7 +5,7 @@
 
 #include "simile/core/options.h"
 #include "simile/core/text_table.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 #include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
 #include "simile/train/pretrainer.h"

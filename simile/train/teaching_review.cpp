@@ -8,7 +8,7 @@
 
 #include "simile/batch/order_table.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 #include "simile/train/mined_negatives.h"
 
 namespace simile {

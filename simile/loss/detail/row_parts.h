@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of losses (loss_table.h), and what they are put together from.
+// The rows of losses (loss.h), and what they are put together from.
 #pragma once
 
 #include "simile/loss/bsc.h"
-#include "simile/loss/loss_table.h"
+#include "simile/loss/loss.h"
 
 namespace simile {
 
