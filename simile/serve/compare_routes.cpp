@@ -68,7 +68,7 @@ std::vector<double> compare_with_first(const Matrix<float>& vectors, Similarity 
   const auto row_of = [&](const std::vector<std::string>& names) {
     Matrix<float> rows(static_cast<int64_t>(names.size()), vectors.cols);
     for (int64_t i = 0; i < rows.rows; ++i) {
-      const float* row = vectors.row(std::stoll(names[static_cast<size_t>(i)]));
+      const float* row = vectors.row(std::stoll(names[i]));
       std::copy(row, row + rows.cols, rows.row(i));
     }
     return rows;
@@ -76,18 +76,12 @@ std::vector<double> compare_with_first(const Matrix<float>& vectors, Similarity 
   return EmbeddingScorer("model", row_of, similarity).score_pairs(left, right);
 }
 
-VectorOptions as_the_model_says(const Engine& engine) {
-  VectorOptions options;
-  options.normalize = engine.model().encoder->settings().normalize;
-  return options;
-}
-
 std::vector<double> compare_texts(const Engine& engine, const RouteCall& call,
                                   const std::vector<TextGroup>& groups) {
+  const ModelSettings& settings = engine.model().encoder->settings();
   const Matrix<float> vectors =
-      engine.embedder().embed(groups, as_the_model_says(engine), call.patience, call.cost);
-  return compare_with_first(vectors,
-                            parse_similarity(engine.model().encoder->settings().similarity));
+      engine.embedder().embed(groups, {settings.normalize, 0}, call.patience, call.cost);
+  return compare_with_first(vectors, parse_similarity(settings.similarity));
 }
 
 int64_t count_tokens(const Reranker& reranker, const std::string& query,
@@ -105,8 +99,8 @@ int64_t count_tokens(const Reranker& reranker, const std::string& query,
   return std::min(tokens, static_cast<int64_t>(texts.size()) * tokenizer.max_length());
 }
 
-void refuse_for_head(const char* param, const std::string& why) {
-  throw RequestError(Refusal::kInvalid, fmt::format("\"{}\": {}", param, why), param);
+void check_for_head(bool good, const char* param, const std::string& why) {
+  SIMILE_REQUEST_CHECK(good, Refusal::kInvalid, fmt::format("\"{}\": {}", param, why), param);
 }
 
 // That no text and the query have more tokens together than the head reads.
@@ -121,22 +115,19 @@ void check_lengths(const Reranker& reranker, const std::string& query,
   tokenizer.set_max_length(limit + 1);
   for (const std::string& text : texts) {
     const auto tokens = tokenizer.encode_pair(lowered(query), lowered(text)).ids.size();
-    if (static_cast<int64_t>(tokens) <= limit) continue;
-    refuse_for_head("truncate", fmt::format("false, but the query and a text have more than the {} "
-                                            "tokens that the head reads",
-                                            limit));
+    check_for_head(static_cast<int64_t>(tokens) <= limit, "truncate",
+                   fmt::format("false, but the query and a text have more than the {} tokens that "
+                               "the head reads",
+                               limit));
   }
 }
 
 // What a head that reads both texts together cannot do is refused, not left out.
-void check_for_head(const Reranker& reranker, const RerankRequest& request) {
-  if (request.group(request.texts).truncate_left) {
-    refuse_for_head("truncation_direction",
-                    "query and text are read together, and the longer one loses its end");
-  }
-  if (!request.prompt_name.empty()) {
-    refuse_for_head("prompt_name", "query and text are read together, without a prompt");
-  }
+void check_request_for_head(const Reranker& reranker, const RerankRequest& request) {
+  check_for_head(!request.group(request.texts).truncate_left, "truncation_direction",
+                 "query and text are read together, and the longer one loses its end");
+  check_for_head(request.prompt_name.empty(), "prompt_name",
+                 "query and text are read together, without a prompt");
   if (!request.truncate) check_lengths(reranker, request.query, request.texts);
 }
 
@@ -179,7 +170,7 @@ Written<std::vector<Rank>> answer_rerank(const Engine& engine, const RouteCall& 
   call.cost.ranks = true;
   const std::vector<std::string> query = {request.query};
   const Reranker* const reranker = engine.model().reranker.get();
-  if (reranker != nullptr) check_for_head(*reranker, request);
+  if (reranker != nullptr) check_request_for_head(*reranker, request);
   const std::vector<double> scores =
       reranker != nullptr ? score_by_head(engine, call, request)
                           : compare_texts(engine, call,

@@ -65,8 +65,7 @@ void find_neighbours(DocumentMap& map) {
   for (int64_t i = 0; i < nearest.rows; ++i) {
     for (int64_t k = 0; k < nearest.cols; ++k) {
       const int64_t place = nearest.at(i, k);
-      map.sample[static_cast<size_t>(i)].near.push_back(
-          {place, distance_of(map.vectors, i, place)});
+      map.sample[i].near.push_back({place, distance_of(map.vectors, i, place)});
     }
   }
 }
@@ -101,9 +100,7 @@ DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& end
   if (info.model.passages.splits()) map.passages = info.vectors;
   map.plane = PrincipalPlane(vectors);
   map.sample = std::move(sample.documents);
-  for (int64_t i = 0; i < vectors.rows; ++i) {
-    map.sample[static_cast<size_t>(i)].at = map.plane.place(vectors.row(i));
-  }
+  for (int64_t i = 0; i < vectors.rows; ++i) map.sample[i].at = map.plane.place(vectors.row(i));
   find_neighbours(map);
   return map;
 }
@@ -118,9 +115,14 @@ MapMaker::~MapMaker() {
 std::shared_ptr<const DocumentMap> MapMaker::get(int64_t generation,
                                                  ServeClock::time_point deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!has(generation)) {
+  while (map_ == nullptr || map_->generation < generation) {
     const bool mine = !making_;
-    if (mine) begin();
+    if (mine) {
+      if (thread_.joinable()) thread_.join();  // it has finished but for its last steps
+      error_ = nullptr;
+      thread_ = std::thread([this] { work(); });
+      making_ = true;  // which the thread sees no sooner than this one lets go of the mutex
+    }
     if (!ready_.wait_until(lock, deadline, [this] { return !making_; })) {
       throw RequestError(Refusal::kLate, "the map is still being made; try again later", "",
                          kMapRetry);
@@ -129,17 +131,6 @@ std::shared_ptr<const DocumentMap> MapMaker::get(int64_t generation,
     if (mine) break;  // of no earlier generation than was asked for
   }
   return map_;
-}
-
-bool MapMaker::has(int64_t generation) const {
-  return map_ != nullptr && map_->generation >= generation;
-}
-
-void MapMaker::begin() {
-  if (thread_.joinable()) thread_.join();  // it has finished but for its last steps
-  error_ = nullptr;
-  thread_ = std::thread([this] { work(); });
-  making_ = true;  // which the thread sees no sooner than this one lets go of the mutex
 }
 
 void MapMaker::work() {

@@ -80,8 +80,6 @@ class MapMaker {
   std::shared_ptr<const DocumentMap> get(int64_t generation, ServeClock::time_point deadline);
 
  private:
-  bool has(int64_t generation) const;
-  void begin();
   void work();
 
   const Make make_;

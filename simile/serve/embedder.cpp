@@ -49,17 +49,13 @@ void append_rows(const Matrix<float>& more, Matrix<float>& all) {
   all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
-[[noreturn]] void refuse_input(const std::string& message, const std::string& param = "") {
-  throw RequestError(Refusal::kInvalid, message, param);
-}
-
 // A text of the request makes an error that the model tells with Error the client's.
 template <typename Work>
 auto as_request_error(const char* param, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
-    refuse_input(error.what(), param);
+    throw RequestError(Refusal::kInvalid, error.what(), param);
   }
 }
 
@@ -91,8 +87,7 @@ Matrix<float> Embedder::embed(const std::vector<TextGroup>& groups, const Vector
   for (size_t begin = 0; begin < inputs.size(); begin += together_) {
     const size_t end = std::min(inputs.size(), begin + together_);
     TextGroup part = groups[0];
-    part.inputs = {inputs.begin() + static_cast<int64_t>(begin),
-                   inputs.begin() + static_cast<int64_t>(end)};
+    part.inputs = {inputs.begin() + begin, inputs.begin() + end};
     append_rows(embed_part({part}, options, patience, cost), all);
   }
   return all;
@@ -125,12 +120,11 @@ std::vector<Matrix<float>> Embedder::token_vectors(const TextGroup& group, const
   BatchingWorker::Sequences sequences;
   tokenise(group, prompt(group.prompt_name, group.role), sequences, cost);
   cost.tokenization_seconds += std::chrono::duration<double>(ServeClock::now() - begin).count();
-  if (cost.tokens > kMostTokenVectors) {
-    refuse_input(
-        fmt::format("the texts have {} tokens together; the vectors of {} at most are given "
-                    "at a time",
-                    cost.tokens, kMostTokenVectors));
-  }
+  SIMILE_REQUEST_CHECK(
+      cost.tokens <= kMostTokenVectors, Refusal::kInvalid,
+      fmt::format(
+          "the texts have {} tokens together; the vectors of {} at most are given at a time",
+          cost.tokens, kMostTokenVectors));
   const PackedBatch batch = pack(sequences);
   const auto states = std::make_shared<std::vector<float>>();
   const auto work = [encoder = encoder_, batch, states] {
@@ -171,11 +165,19 @@ void Embedder::tokenise(const TextGroup& group, const std::string& prompt,
 
 std::vector<int32_t> Embedder::tokens_of(const TextInput& input, const TextGroup& group,
                                          const std::string& prompt, RequestCost& cost) const {
+  const auto limit = static_cast<size_t>(encoder_->settings().max_length);
   if (input.is_ids) {
-    check_ids(input.ids);
+    SIMILE_REQUEST_CHECK(
+        input.ids.size() <= limit, Refusal::kInvalid,
+        fmt::format("{} token ids; the model reads {} at most", input.ids.size(), limit));
+    const int64_t vocabulary = encoder_->tokenizer().vocabulary_size();
+    for (const int32_t id : input.ids) {
+      SIMILE_REQUEST_CHECK(
+          id < vocabulary, Refusal::kInvalid,
+          fmt::format("token id {} is outside the model's vocabulary of {}", id, vocabulary));
+    }
     return input.ids;
   }
-  const auto limit = static_cast<size_t>(encoder_->settings().max_length);
   const std::string text = prompt + lowered(encoder_->settings(), input.text);
   // One token more than allowed shows which texts are too long; those few are tokenised again.
   Tokenizer tokenizer = encoder_->tokenizer();
@@ -186,34 +188,17 @@ std::vector<int32_t> Embedder::tokens_of(const TextInput& input, const TextGroup
   std::vector<int32_t> ids;
   as_request_error("", [&] { return tokenizer.encode_ids(text, ids); });
   if (ids.size() <= limit) return ids;
-  if (!group.truncate) {
-    refuse_input(
-        fmt::format(
-            "a text has more than the {} tokens that the model reads, and truncate is false",
-            limit),
-        "truncate");
-  }
+  SIMILE_REQUEST_CHECK(
+      group.truncate, Refusal::kInvalid,
+      fmt::format("a text has more than the {} tokens that the model reads, and truncate is false",
+                  limit),
+      "truncate");
   ++cost.truncated;
   --cut.max_length;
   tokenizer.set_truncation(cut);
   ids.clear();
   tokenizer.encode_ids(text, ids);
   return ids;
-}
-
-void Embedder::check_ids(const std::vector<int32_t>& ids) const {
-  const ModelSettings& settings = encoder_->settings();
-  if (static_cast<int64_t>(ids.size()) > settings.max_length) {
-    refuse_input(
-        fmt::format("{} token ids; the model reads {} at most", ids.size(), settings.max_length));
-  }
-  const int64_t vocabulary = encoder_->tokenizer().vocabulary_size();
-  for (const int32_t id : ids) {
-    if (id >= vocabulary) {
-      refuse_input(
-          fmt::format("token id {} is outside the model's vocabulary of {}", id, vocabulary));
-    }
-  }
 }
 
 // Where pooling leaves out the prompt, only the encoder knows which tokens these are.
@@ -230,13 +215,13 @@ Matrix<float> Embedder::encode_texts(const std::vector<TextGroup>& groups, int64
     part.options = whole_vectors(*encoder_);
     part.options.prompt = prompt(group.prompt_name, group.role);
     for (const TextInput& input : group.inputs) {
-      if (input.is_ids) refuse_input("token ids beside texts with a prompt");
+      SIMILE_REQUEST_CHECK(!input.is_ids, Refusal::kInvalid,
+                           "token ids beside texts with a prompt");
       part.texts.push_back(input.text);
     }
-    if (group.truncate_left) {
-      refuse_input("the model's prompts are not pooled, and such texts lose their end alone",
-                   "truncation_direction");
-    }
+    SIMILE_REQUEST_CHECK(!group.truncate_left, Refusal::kInvalid,
+                         "the model's prompts are not pooled, and such texts lose their end alone",
+                         "truncation_direction");
     count += static_cast<int64_t>(part.texts.size());
     parts.push_back(std::move(part));
   }

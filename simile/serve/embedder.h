@@ -85,7 +85,6 @@ class Embedder {
                 BatchingWorker::Sequences& sequences, RequestCost& cost) const;
   std::vector<int32_t> tokens_of(const TextInput& input, const TextGroup& group,
                                  const std::string& prompt, RequestCost& cost) const;
-  void check_ids(const std::vector<int32_t>& ids) const;
   Matrix<float> encode_texts(const std::vector<TextGroup>& groups, int64_t tokens,
                              const Patience& patience, RequestCost& cost) const;
   Matrix<float> finish(Matrix<float> vectors, const VectorOptions& options) const;

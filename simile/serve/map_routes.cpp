@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/serve/detail/index_answers.h"
+#include "simile/serve/detail/route_row.h"
 
 namespace simile::detail {
 namespace {

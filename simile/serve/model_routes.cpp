@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "simile/serve/detail/route_row.h"
 #include "simile/text/utf8.h"

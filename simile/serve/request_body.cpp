@@ -173,9 +173,7 @@ OptionInfo id_lists_info(const std::string& help) {
 
 std::vector<std::vector<int32_t>> read_id_lists(const ConfigNode& node, const std::string& key,
                                                 const ServeLimits& limits) {
-  if (node.kind != Kind::kList) {
-    refuse(key, "a list of token ids, or a list of such lists", node);
-  }
+  if (node.kind != Kind::kList) refuse(key, "a list of token ids, or a list of such lists", node);
   if (!node.items.empty() && node.items[0].kind != Kind::kList) return {ids_of(key, node)};
   check_count(key, node.items.size(), limits, BodySize::kUsual);
   std::vector<std::vector<int32_t>> lists;

@@ -109,9 +109,7 @@ int error_status(ErrorStyle style, const RequestError& error) {
 
 std::string error_body(ErrorStyle style, const RequestError& error) {
   const RefusalRow& row = refusal_row(error.refusal());
-  if (style == ErrorStyle::kTei) {
-    return options_to_json(TeiError{error.message(), row.type}, -1);
-  }
+  if (style == ErrorStyle::kTei) return options_to_json(TeiError{error.message(), row.type}, -1);
   OpenAiError body;
   body.error = {error.message(), row.openai_type, text_or_none(error.param()),
                 text_or_none(row.openai_code)};

@@ -51,18 +51,16 @@ void ServeLimits::visit(OptionVisitor& v) {
       "queue_tokens", queue_tokens,
       {"tokens that may wait; a request beyond is refused with status 429", "tokens", 1, kMost});
   v.field("request_texts", request_texts, {"most texts of one request", "texts", 1, 100000});
-  v.field(
-      "bulk_texts", bulk_texts,
-      {"most texts of one request to /v1/embeddings, and documents or ids of one to /documents; "
-       "they are computed request_texts at a time",
-       "texts", 1, 100000});
+  v.field("bulk_texts", bulk_texts,
+          {"most texts of one request to /v1/embeddings, and documents or ids of one to "
+           "/documents; they are computed request_texts at a time",
+           "texts", 1, 100000});
   v.field("text_bytes", text_bytes, {"longest text", "bytes", 1, kMost});
   v.field("body_bytes", body_bytes, {"largest body of a request", "bytes", 1, kMost});
-  v.field(
-      "answer_bytes", answer_bytes,
-      {"most bytes of the hits of one search, their titles, texts and metadata; more are refused "
-       "with status 413",
-       "bytes", 1, kMost});
+  v.field("answer_bytes", answer_bytes,
+          {"most bytes of the hits of one search, their titles, texts and metadata; more are "
+           "refused with status 413",
+           "bytes", 1, kMost});
   v.field("request_seconds", request_seconds,
           {"time limit of a request: for its arrival, and until it is computed (status 503)",
            "seconds", 1, 86400});
@@ -89,12 +87,12 @@ void ServeOptions::visit(OptionVisitor& v) {
   v.field("allow_changes", allow_changes,
           {"let clients add and delete documents of the index (/documents)"});
   v.field("allow_host", allow_host,
-          {"name that requests may have in Host and Origin beside those of this machine, such as "
-           "a reverse proxy's; others are refused where any is given, and on loopback without API "
+          {"name that requests may have in Host and Origin beside those of this machine, such as a "
+           "reverse proxy's; others are refused where any is given, and on loopback without API "
            "keys. May be given several times, * lets in all"});
   v.field("served_model_name", served_model_name,
-          {"name of the model for clients, which may be given several times; requests that ask "
-           "for another one are refused. By default the last part of --model"});
+          {"name of the model for clients, which may be given several times; requests that ask for "
+           "another one are refused. By default the last part of --model"});
   ServeLimits::visit(v);
 }
 

@@ -72,10 +72,10 @@ void check_size(const std::string& path, int64_t most) {
 }  // namespace
 
 ServedRuns::ServedRuns(std::string folder) : folder_(std::move(folder)) {
-  SIMILE_CHECK(folder_exists(folder_), ErrorKind::kInput,
-               "--runs '{}' is not a folder; expected one that holds the folders that "
-               "simile train wrote",
-               folder_);
+  SIMILE_CHECK(
+      folder_exists(folder_), ErrorKind::kInput,
+      "--runs '{}' is not a folder; expected one that holds the folders that simile train wrote",
+      folder_);
 }
 
 RunListing ServedRuns::list() const {
@@ -204,8 +204,7 @@ Reply report_reply(const Engine& engine, const RouteCall& call,
           runs_of(engine).report(names, options, call.patience.deadline),
           "text/html; charset=utf-8",
           {{"Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; "
-            "frame-ancestors 'none'"},
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"},
            {"X-Content-Type-Options", "nosniff"}}};
 }
 
@@ -234,8 +233,8 @@ std::vector<Route> run_routes() {
             "--runs)",
             answer_runs, {Refusal::kModelCannot}),
       route("getRun", "GET", "/runs/{name}",
-            "The HTML report of a run as far as it has come, that of `simile report`, with "
-            "files that cannot be read (with --runs)",
+            "The HTML report of a run as far as it has come, that of `simile report`, with files "
+            "that cannot be read (with --runs)",
             answer_run, refusals),
       route("reportRuns", "POST", "/runs", "The HTML report of several runs, up to 8 (with --runs)",
             answer_run_report, refusals)};

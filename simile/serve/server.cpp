@@ -15,7 +15,6 @@
 #include <functional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "simile/core/detail/check.h"
 #include "simile/serve/detail/connection.h"

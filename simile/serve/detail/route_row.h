@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "simile/index/searcher.h"
 #include "simile/serve/detail/request_body.h"
 #include "simile/serve/routes.h"
 
@@ -135,5 +136,22 @@ void append_vector(std::string& out, const float* vector, int64_t D);
 // One model is served: a client that asks for another gets an error, not other vectors than it
 // asked for. Errors: kUnknownModel.
 void check_model(const Engine& engine, const std::string& name);
+
+// What the routes of an index share. Errors: kModelCannot for a server without an index.
+ServedIndex& index_of(const Engine& engine);
+
+Matrix<float> embed_queries(const Engine& engine, const RouteCall& call,
+                            const std::vector<std::string>& queries,
+                            const std::string& prompt_name);
+
+// The vectors that the index keeps of such documents, one for each passage.
+Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
+                              const std::vector<Document>& documents);
+
+// Answers one request by the workers, within its time and the server's limit of an answer's bytes:
+// ids, titles, metadata, and texts if `with_text`. `advice`: what the client can do about a larger
+// answer. Must not outlive the call.
+Searcher searcher_of(const Engine& engine, const RouteCall& call, bool with_text,
+                     const std::string& advice);
 
 }  // namespace simile::detail
