@@ -19,25 +19,12 @@ namespace {
 
 constexpr double kRounding = 1e-10;  // what equal vectors may seem to vary, of their squared length
 
-std::vector<float> mean_row(const Matrix<float>& rows) {
-  std::vector<double> sums(static_cast<size_t>(rows.cols), 0.0);
-  for (int64_t i = 0; i < rows.rows; ++i) {
-    std::transform(sums.begin(), sums.end(), rows.row(i), sums.begin(),
-                   [](double sum, float value) { return sum + value; });
-  }
-  std::vector<float> mean;
-  for (const double sum : sums) {
-    mean.push_back(static_cast<float>(sum / static_cast<double>(rows.rows)));
-  }
-  return mean;
-}
-
 void subtract(const std::vector<float>& mean, float* row) {
   for (size_t j = 0; j < mean.size(); ++j) row[j] -= mean[j];
 }
 
 double sum(const std::vector<double>& values, size_t count) {
-  return std::accumulate(values.begin(), values.begin() + static_cast<int64_t>(count), 0.0);
+  return std::accumulate(values.begin(), values.begin() + count, 0.0);
 }
 
 // c t_j^-power of the first k axes.
@@ -66,9 +53,8 @@ Matrix<float> multiply(const Matrix<float>& x, const Matrix<float>& w) {
 void check_whitening_size(int64_t texts, int64_t D, const WhiteningOptions& options) {
   const int64_t least = 2 * D;
   SIMILE_CHECK(texts >= least, ErrorKind::kInput,
-               "whitening vectors of {} numbers needs at least {} texts, and {} were "
-               "given; give more of the kind that will be compared (ten times that "
-               "many are better)",
+               "whitening vectors of {} numbers needs at least {} texts, and {} were given; give "
+               "more of the kind that will be compared (ten times that many are better)",
                D, least, texts);
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= D, ErrorKind::kRecipe,
                "dimensions is {}; the vectors have {}", options.dimensions, D);
@@ -99,11 +85,10 @@ void WhiteningOptions::visit(OptionVisitor& v) {
            1});
   v.field("dimensions", dimensions, {"axes kept, those that vary most first; 0 keeps all", "", 0});
   v.field("center", center, {"subtract the mean of the sample's vectors", "", 0});
-  v.field(
-      "epsilon", epsilon,
-      {"share of the mean variance that is added to that of each axis, so that axes which hardly "
-       "vary are not blown up",
-       "", 0});
+  v.field("epsilon", epsilon,
+          {"share of the mean variance that is added to that of each axis, so that axes which "
+           "hardly vary are not blown up",
+           "", 0});
 }
 
 Whitening fit_whitening(const Matrix<float>& sample, const WhiteningOptions& options) {
@@ -135,8 +120,7 @@ Whitening fit_whitening(const Matrix<float>& sample, const WhiteningOptions& opt
   whitening.map = Matrix<float>(D, k);
   for (int64_t i = 0; i < D; ++i) {
     for (int64_t j = 0; j < k; ++j) {
-      whitening.map.at(i, j) =
-          static_cast<float>(eigen.vectors.at(j, i) * scales[static_cast<size_t>(j)]);
+      whitening.map.at(i, j) = static_cast<float>(eigen.vectors.at(j, i) * scales[j]);
     }
   }
   return whitening;
@@ -149,16 +133,14 @@ ModuleSettings dense_module(const Whitening& whitening, int64_t inputs) {
   module.inputs = inputs;
   module.outputs = map.cols;
   module.bias = !whitening.mean.empty();
-  std::vector<float> weights(static_cast<size_t>(map.cols * inputs), 0.0f);
+  std::vector<float> weights(map.cols * inputs, 0.0f);
   for (int64_t j = 0; j < map.cols; ++j) {
-    for (int64_t i = 0; i < map.rows; ++i) {
-      weights[static_cast<size_t>(j * inputs + i)] = map.at(i, j);
-    }
+    for (int64_t i = 0; i < map.rows; ++i) weights[j * inputs + i] = map.at(i, j);
   }
   for (int64_t j = 0; module.bias && j < map.cols; ++j) {
     double shift = 0;
     for (int64_t i = 0; i < map.rows; ++i) {
-      shift -= static_cast<double>(whitening.mean[static_cast<size_t>(i)]) * map.at(i, j);
+      shift -= static_cast<double>(whitening.mean[i]) * map.at(i, j);
     }
     weights.push_back(static_cast<float>(shift));
   }
@@ -182,8 +164,7 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
                              const std::string& output, EventSink& events) {
   const ModelFolder folder = open_original(model, output, events);
   SIMILE_CHECK(!folder.settings.encoder.is_joined(), ErrorKind::kUsage,
-               "'{}' is a joined model; whiten its parts, each by itself, and join them "
-               "again",
+               "'{}' is a joined model; whiten its parts, each by itself, and join them again",
                model);
   const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
   EncodeOptions raw = encode;
@@ -198,10 +179,9 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
   std::vector<float> flat = apply_whitening(folder, whitening, save.settings);
   save.settings.temperatures.clear();
   if (!folder.heads.empty()) {
-    events.warning(
-        fmt::format("the model's {} task head(s) are left out: they were trained on its vectors as "
-                    "they were",
-                    folder.heads.size()));
+    events.warning(fmt::format(
+        "the model's {} task head(s) are left out: they were trained on its vectors as they were",
+        folder.heads.size()));
   }
   const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
   save.weight_type = stored_type(*source, folder.settings.encoder);

@@ -17,20 +17,18 @@ namespace {
 void check_shape(const EncoderShape& s) {
   if (s.averaged || s.is_joined()) {
     SIMILE_CHECK(s.hidden > 0 && s.vocabulary > 0, ErrorKind::kInput,
-                 "encoder shape: expected positive sizes, found hidden {}, vocabulary "
-                 "{}",
-                 s.hidden, s.vocabulary);
+                 "encoder shape: expected positive sizes, found hidden {}, vocabulary {}", s.hidden,
+                 s.vocabulary);
     return;
   }
   SIMILE_CHECK(
       s.layers >= 0 && s.hidden > 0 && s.heads > 0 && s.intermediate > 0 && s.hidden % s.heads == 0,
       ErrorKind::kInput,
-      "encoder shape: expected positive sizes and heads that divide the hidden size, "
-      "found hidden {}, heads {}, intermediate {}, layers {}",
+      "encoder shape: expected positive sizes and heads that divide the hidden size, found hidden "
+      "{}, heads {}, intermediate {}, layers {}",
       s.hidden, s.heads, s.intermediate, s.layers);
   SIMILE_CHECK(s.projected || s.embedding_size() == s.hidden, ErrorKind::kInput,
-               "encoder shape: embeddings of {} numbers need a projection to the "
-               "hidden size {}",
+               "encoder shape: embeddings of {} numbers need a projection to the hidden size {}",
                s.embedding_size(), s.hidden);
   SIMILE_CHECK(s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
                "encoder shape: rotary positions need heads of an even size, found {}",
@@ -40,8 +38,8 @@ void check_shape(const EncoderShape& s) {
 void check_ids(const std::vector<int32_t>& ids, int64_t limit, const char* what) {
   for (size_t i = 0; i < ids.size(); ++i) {
     SIMILE_CHECK(ids[i] >= 0 && ids[i] < limit, ErrorKind::kInput,
-                 "token batch: {} {} of token {} is outside the embedding of {} rows; "
-                 "is this the tokenizer the model was trained with?",
+                 "token batch: {} {} of token {} is outside the embedding of {} rows; is this the "
+                 "tokenizer the model was trained with?",
                  what, ids[i], i, limit);
   }
 }
@@ -50,14 +48,14 @@ void check_ids(const std::vector<int32_t>& ids, int64_t limit, const char* what)
 std::vector<std::vector<int64_t>> share_out(const EncoderShape& shape, const PackedBatch& batch,
                                             int64_t chunks) {
   const auto length = [&](int64_t i) { return batch.offsets[i + 1] - batch.offsets[i]; };
-  std::vector<int64_t> order(static_cast<size_t>(batch.size()));
+  std::vector<int64_t> order(batch.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return length(a) > length(b); });
   using Load = std::pair<int64_t, int64_t>;  // cost so far, chunk
   std::priority_queue<Load, std::vector<Load>, std::greater<Load>> loads;
   for (int64_t i = 0; i < chunks; ++i) loads.push({0, i});
-  std::vector<std::vector<int64_t>> members(static_cast<size_t>(chunks));
+  std::vector<std::vector<int64_t>> members(chunks);
   for (const int64_t i : order) {
     Load load = loads.top();
     loads.pop();
@@ -77,15 +75,14 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch) {
   const int64_t first = offsets.empty() ? 0 : offsets.front();
   const int64_t last = offsets.empty() ? 0 : offsets.back();
   SIMILE_CHECK(first == 0 && last == batch.tokens(), ErrorKind::kInput,
-               "token batch: offsets run from {} to {}, expected 0 to {}, the number of "
-               "tokens",
+               "token batch: offsets run from {} to {}, expected 0 to {}, the number of tokens",
                first, last, batch.tokens());
   for (int64_t i = 0; i < batch.size(); ++i) {
     const int64_t length = static_cast<int64_t>(offsets[i + 1]) - offsets[i];
-    SIMILE_CHECK(length >= 0 && length <= shape.longest_sequence(), ErrorKind::kInput,
-                 "token batch: sequence {} has {} tokens, the model has {} positions; "
-                 "truncate the text",
-                 i, length, shape.longest_sequence());
+    SIMILE_CHECK(
+        length >= 0 && length <= shape.longest_sequence(), ErrorKind::kInput,
+        "token batch: sequence {} has {} tokens, the model has {} positions; truncate the text", i,
+        length, shape.longest_sequence());
   }
   SIMILE_CHECK(batch.type_ids.empty() || batch.type_ids.size() == batch.ids.size(),
                ErrorKind::kInput, "token batch: {} type ids for {} tokens", batch.type_ids.size(),
@@ -147,7 +144,7 @@ void PositionTables::Rotary::build(double base, int64_t head_size, int64_t longe
   numbers.clear();
   if (base <= 0) return;
   const int64_t pairs = head_size / 2;
-  numbers.resize(static_cast<size_t>(2 * longest * pairs));
+  numbers.resize(2 * longest * pairs);
   float* const cosine = numbers.data();
   float* const sine = cosine + longest * pairs;
   for (int64_t j = 0; j < pairs; ++j) {
@@ -171,13 +168,11 @@ void PositionTables::build(const EncoderShape& shape, const EncoderWeights& weig
   if (shape.relative_buckets == 0) return;
   constexpr int64_t kBehind = 16;  // readable behind the last distance
   ld_shift_ = 2 * longest + kBehind;
-  shift_.resize(static_cast<size_t>(shape.heads * ld_shift_));
+  shift_.resize(shape.heads * ld_shift_);
   for (int64_t distance = 1 - longest; distance < longest; ++distance) {
     const float* row =
         weights.relative + relative_bucket(distance, bucket_count(shape)) * shape.heads;
-    for (int64_t h = 0; h < shape.heads; ++h) {
-      shift_[static_cast<size_t>(h * ld_shift_ + longest + distance)] = row[h];
-    }
+    for (int64_t h = 0; h < shape.heads; ++h) shift_[h * ld_shift_ + longest + distance] = row[h];
   }
 }
 

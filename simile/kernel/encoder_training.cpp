@@ -3,7 +3,6 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -40,14 +39,6 @@ void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& w
 }
 
 namespace {
-
-// Gradients of what the four matrices of a layer gave, of one chunk's tokens.
-struct ChunkGradients {
-  float* qkv;        // [rows, 3H]
-  float* attention;  // [rows, H]
-  float* up;         // [rows, U]
-  float* down;       // [rows, H]
-};
 
 // Gradients of one chunk's tokens, layer by layer.
 class ChunkBackward {

@@ -72,13 +72,12 @@ class VocabularyPass {
     }
     for (int64_t group = 1; group < kVocabularyGroups; ++group) {
       for (int64_t i = 0; i < call_.rows; ++i) {
-        merge(row_sums_[static_cast<size_t>(group * call_.rows + i)],
-              row_sums_[static_cast<size_t>(i)]);
+        merge(row_sums_[group * call_.rows + i], row_sums_[i]);
       }
     }
     VocabularyLoss loss;
     for (int64_t i = 0; i < call_.rows; ++i) {
-      const RowSums& sums = row_sums_[static_cast<size_t>(i)];
+      const RowSums& sums = row_sums_[i];
       loss.sum += std::log(sums.sum) + static_cast<double>(sums.maximum - sums.target);
       loss.correct += sums.target >= sums.maximum ? 1 : 0;
     }
@@ -182,7 +181,7 @@ class VocabularyPass {
 
   // z becomes gradient_scale * (softmax(z) - [target]).
   void softmax_gradient(int64_t row, int64_t word, int64_t n, float* z) const {
-    const RowSums& sums = row_sums_[static_cast<size_t>(row)];
+    const RowSums& sums = row_sums_[row];
     const auto factor = static_cast<float>(call_.gradient_scale / sums.sum);
     exponentials(z, n, sums.maximum);
     for (int64_t j = 0; j < n; ++j) z[j] *= factor;
@@ -325,8 +324,7 @@ VocabularyLoss MaskedLm::operator()(const float* head, const float* embedding, c
   const HeadOffsets at(H);
   const Rows rows(shape_, masked.size(), memory_);
   for (int64_t i = 0; i < rows.count; ++i) {
-    std::memcpy(rows.hidden + i * H, hidden + masked.positions[static_cast<size_t>(i)] * H,
-                row_bytes);
+    std::memcpy(rows.hidden + i * H, hidden + masked.positions[i] * H, row_bytes);
   }
   if (rows.count > 0) forward(head, rows);
   VocabularyLossCall call{rows.count,          H,         shape_.vocabulary, rows.state,
@@ -344,8 +342,7 @@ VocabularyLoss MaskedLm::operator()(const float* head, const float* embedding, c
   if (rows.count == 0) return loss;
   backward(head, rows, gradients->head);
   for (int64_t i = 0; i < rows.count; ++i) {
-    std::memcpy(gradients->hidden + masked.positions[static_cast<size_t>(i)] * H,
-                rows.state + i * H, row_bytes);
+    std::memcpy(gradients->hidden + masked.positions[i] * H, rows.state + i * H, row_bytes);
   }
   return loss;
 }

@@ -50,18 +50,6 @@ Eigen::MatrixXd to_eigen(const Matrix<double>& a) {
   return Eigen::Map<const RowMajor>(a.values.data(), a.rows, a.cols);
 }
 
-std::vector<float> mean_point(const Matrix<float>& points) {
-  std::vector<double> sums(static_cast<size_t>(points.cols), 0.0);
-  for (int64_t i = 0; i < points.rows; ++i) {
-    for (int64_t j = 0; j < points.cols; ++j) sums[static_cast<size_t>(j)] += points.at(i, j);
-  }
-  std::vector<float> mean;
-  for (const double sum : sums) {
-    mean.push_back(static_cast<float>(sum / static_cast<double>(points.rows)));
-  }
-  return mean;
-}
-
 double sum_of_squares(const Matrix<float>& points) {
   double sum = 0;
   for (const float x : points.values) sum += static_cast<double>(x) * x;
@@ -92,6 +80,18 @@ double squared_distance(const double* a, const double* b, int64_t size) {
 }
 
 }  // namespace
+
+std::vector<float> mean_row(const Matrix<float>& rows) {
+  std::vector<double> sums(rows.cols, 0.0);
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    for (int64_t j = 0; j < rows.cols; ++j) sums[j] += rows.at(i, j);
+  }
+  std::vector<float> mean;
+  for (const double sum : sums) {
+    mean.push_back(static_cast<float>(sum / static_cast<double>(rows.rows)));
+  }
+  return mean;
+}
 
 Matrix<double> gram_matrix(const float* x, int64_t rows, int64_t columns) {
   const int64_t blocks = (rows + kBlock - 1) / kBlock, groups = std::min(blocks, kGroups);
@@ -136,7 +136,7 @@ Matrix<double> whitening_factor(const Matrix<double>& a) {
 
 PrincipalPlane::PrincipalPlane(const Matrix<float>& points) {
   if (points.rows == 0 || points.cols == 0) return;
-  mean_ = mean_point(points);
+  mean_ = mean_row(points);
   axes_ = Matrix<double>(2, points.cols);
   Matrix<float> centred = points;
   for (int64_t i = 0; i < points.rows; ++i) {

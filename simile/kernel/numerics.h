@@ -11,6 +11,9 @@
 
 namespace simile {
 
+// Summed in double precision, row after row. At least one row.
+std::vector<float> mean_row(const Matrix<float>& rows);
+
 // The inner products of a tall matrix's columns: X^T X of X [rows, columns].
 //
 // Each block of 256 rows is multiplied in single precision, and the blocks are added in double

@@ -65,8 +65,7 @@ void pool_states(const std::vector<PoolingMode>& modes, const float* hidden,
   }
 #pragma omp parallel for schedule(static) if (offsets.back() * H > kWorthThreads)
   for (int64_t i = 0; i < B; ++i) {
-    const int64_t begin = offsets[static_cast<size_t>(i)],
-                  end = offsets[static_cast<size_t>(i) + 1];
+    const int64_t begin = offsets[i], end = offsets[static_cast<size_t>(i) + 1];
     float* out = pooled + i * H * static_cast<int64_t>(modes.size());
     for (const PoolingMode mode : modes) {
       pool_sequence(mode, hidden + begin * H, left_out, end - begin, H, out);
@@ -101,8 +100,8 @@ void TokenWeights::operator()(const int32_t* ids, int64_t length, float* shares)
   if (!gains_.empty()) {
     thread_local std::vector<int32_t> counts;  // of each token; zero between two sequences
     counts.resize(std::max(counts.size(), static_cast<size_t>(shape_.vocabulary)), 0);
-    for (int64_t k = 0; k < length; ++k) shares[k] = gain(++counts[static_cast<size_t>(ids[k])]);
-    for (int64_t k = 0; k < length; ++k) counts[static_cast<size_t>(ids[k])] = 0;
+    for (int64_t k = 0; k < length; ++k) shares[k] = gain(++counts[ids[k]]);
+    for (int64_t k = 0; k < length; ++k) counts[ids[k]] = 0;
   }
   if (shape_.half_position > 0) {
     for (int64_t k = 0; k < length; ++k) {
@@ -119,7 +118,7 @@ std::vector<float> TokenWeights::of_batch(const PackedBatch& batch) const {
   check_batch(shape_, batch);
   std::vector<float> shares(batch.ids.size());
   run_parallel(batch.size(), kSequencesAtOnce, [&](int64_t i) {
-    const int32_t begin = batch.offsets[static_cast<size_t>(i)];
+    const int32_t begin = batch.offsets[i];
     const int32_t end = batch.offsets[static_cast<size_t>(i) + 1];
     (*this)(batch.ids.data() + begin, end - begin, shares.data() + begin);
   });

@@ -27,7 +27,7 @@ Occurrences find_occurrences(const PackedBatch& batch, const std::vector<float>&
   Occurrences found;
   const size_t rows = trained.size();
   std::vector<int32_t> counts(rows, 0);
-  for (const int32_t id : batch.ids) ++counts[static_cast<size_t>(id)];
+  for (const int32_t id : batch.ids) ++counts[id];
   found.begins.resize(rows + 1, 0);
   for (size_t id = 0; id < rows; ++id) {
     found.begins[id + 1] = found.begins[id] + counts[id];
@@ -38,11 +38,11 @@ Occurrences find_occurrences(const PackedBatch& batch, const std::vector<float>&
   std::vector<int32_t> next(found.begins.begin(), found.begins.end() - 1);
   for (int64_t i = 0; i < batch.size(); ++i) {
     const int32_t end = batch.offsets[static_cast<size_t>(i) + 1];
-    for (int32_t t = batch.offsets[static_cast<size_t>(i)]; t < end; ++t) {
-      const auto id = static_cast<size_t>(batch.ids[static_cast<size_t>(t)]);
+    for (int32_t t = batch.offsets[i]; t < end; ++t) {
+      const auto id = static_cast<size_t>(batch.ids[t]);
       const auto place = static_cast<size_t>(next[id]++);
       found.sequences[place] = static_cast<int32_t>(i);
-      found.shares[place] = shares[static_cast<size_t>(t)];
+      found.shares[place] = shares[t];
     }
   }
   return found;
@@ -64,13 +64,13 @@ bool sees_all(const EncoderPart& part, const PackedBatch& batch) {
 std::vector<float> part_vectors(const EncoderPart& part, const Encoder& encoder,
                                 const PackedBatch& seen) {
   const int64_t B = seen.size(), H = part.shape.hidden;
-  std::vector<float> states(static_cast<size_t>(encoder.states(seen) * H));
+  std::vector<float> states(encoder.states(seen) * H);
   encoder(seen, states.data());
   std::vector<float> vectors;
   if (part.pooling.empty()) {
     vectors = std::move(states);
   } else {
-    vectors.resize(static_cast<size_t>(B * part.size()));
+    vectors.resize(B * part.size());
     pool_states(part.pooling, states.data(), seen.offsets, H, vectors.data());
   }
   normalise_rows(vectors.data(), B, part.size());
@@ -83,7 +83,7 @@ StaticEncoder::StaticEncoder(const EncoderShape& shape, const StaticTable& table
     : shape_(shape), table_(table), weights_(shape) {}
 
 void StaticEncoder::average(const PackedBatch& batch, int64_t sequence, float* hidden) const {
-  const int64_t begin = batch.offsets[static_cast<size_t>(sequence)];
+  const int64_t begin = batch.offsets[sequence];
   const int64_t length = batch.offsets[static_cast<size_t>(sequence) + 1] - begin;
   RowSumCall call{};
   call.width = shape_.hidden;
@@ -94,7 +94,7 @@ void StaticEncoder::average(const PackedBatch& batch, int64_t sequence, float* h
   call.sum = hidden;
   if (shape_.weighs_tokens()) {
     thread_local std::vector<float> shares;
-    shares.resize(static_cast<size_t>(length));
+    shares.resize(length);
     weights_(call.which, length, shares.data());
     call.shares = shares.data();
     call.factor = 1.0f;
@@ -112,11 +112,10 @@ void StaticEncoder::operator()(const PackedBatch& batch, float* hidden) const {
 }
 
 std::vector<uint8_t> trained_rows(const float* table, int64_t rows, int64_t columns) {
-  std::vector<uint8_t> trained(static_cast<size_t>(rows));
+  std::vector<uint8_t> trained(rows);
   for (int64_t i = 0; i < rows; ++i) {
     const float* row = table + i * columns;
-    trained[static_cast<size_t>(i)] =
-        std::any_of(row, row + columns, [](float value) { return value != 0.0f; }) ? 1 : 0;
+    trained[i] = std::any_of(row, row + columns, [](float value) { return value != 0.0f; }) ? 1 : 0;
   }
   return trained;
 }
@@ -127,7 +126,7 @@ void add_row_gradients(const PackedBatch& batch, const std::vector<float>& share
   const Occurrences found = find_occurrences(batch, shares, trained);
   const auto rows = static_cast<int64_t>(found.ids.size());
   run_parallel(rows, kTogether, [&](int64_t i) {
-    const auto id = static_cast<size_t>(found.ids[static_cast<size_t>(i)]);
+    const auto id = static_cast<size_t>(found.ids[i]);
     RowSumCall call{};
     call.width = columns;
     call.count = found.begins[id + 1] - found.begins[id];
@@ -163,7 +162,7 @@ std::vector<int64_t> part_offsets(const EncoderShape& shape) {
 std::vector<int32_t> part_tokens(const EncoderPart& part, const PackedBatch& batch) {
   std::vector<int32_t> tokens;
   for (int64_t i = 0; i < batch.size(); ++i) {
-    const int64_t begin = batch.offsets[static_cast<size_t>(i)], length = length_of(batch, i);
+    const int64_t begin = batch.offsets[i], length = length_of(batch, i);
     const int64_t closing = length > part.longest ? part.closing : 0;
     const int64_t first = std::min(length, part.longest) - closing;
     for (int64_t t = 0; t < first; ++t) tokens.push_back(static_cast<int32_t>(begin + t));
@@ -178,9 +177,9 @@ PackedBatch part_batch(const EncoderPart& part, const PackedBatch& batch) {
   if (sees_all(part, batch)) return batch;
   PackedBatch seen;
   for (const int32_t token : part_tokens(part, batch)) {
-    seen.ids.push_back(batch.ids[static_cast<size_t>(token)]);
+    seen.ids.push_back(batch.ids[token]);
     if (batch.type_ids.empty()) continue;
-    seen.type_ids.push_back(batch.type_ids[static_cast<size_t>(token)]);
+    seen.type_ids.push_back(batch.type_ids[token]);
   }
   seen.offsets = {0};
   for (int64_t i = 0; i < batch.size(); ++i) {

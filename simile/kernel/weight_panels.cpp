@@ -74,8 +74,7 @@ void WeightPanels::pack(const EncoderShape& s, const EncoderWeights& weights, Pa
       s.projected ? list_matrix(weights.projection_weight, {}, H, E, use, pieces) : nullptr;
   layers_.clear();
   for (int64_t i = 0; i < s.stored_layers(); ++i) {
-    const LayerMatrices w =
-        read_layer ? read_layer(i) : LayerMatrices(weights.layers[static_cast<size_t>(i)]);
+    const LayerMatrices w = read_layer ? read_layer(i) : LayerMatrices(weights.layers[i]);
     layers_.push_back({list_matrix(w.qkv_weight, w.qkv, 3 * H, H, use, pieces),
                        list_matrix(w.attention_weight, w.attention, H, H, use, pieces),
                        list_matrix(w.up_weight, w.up, U, H, use, pieces),

@@ -112,13 +112,17 @@ struct ForwardPass {
 // one the results share a piece of work space that stays in the second-level cache, and are gone.
 void run_forward(const ForwardPass& pass, int64_t threads, FloatBuffer& memory);
 
-// Gradients of what the four matrices of a layer gave, and what they were given, for all tokens.
-// With products in bfloat16 the first four are packed (MatrixProducts::pack_left).
-struct LayerGradients {
+// Gradients of what the four matrices of a layer gave, of one chunk's tokens.
+struct ChunkGradients {
   float* qkv;        // [rows, 3H]
   float* attention;  // [rows, H]
   float* up;         // [rows, U]
   float* down;       // [rows, H]
+};
+
+// Those of all tokens, and what the matrices were given. With products in bfloat16 the gradients are
+// packed (MatrixProducts::pack_left).
+struct LayerGradients : ChunkGradients {
   float *input_panels, *context_panels, *attended_panels, *inner_panels;
 };
 
