@@ -47,16 +47,16 @@ void make_orthonormal(int64_t passes, Matrix<float>& x) {
 }
 
 void fix_signs(Matrix<float>& vectors) {
-  std::vector<float> largest(static_cast<size_t>(vectors.cols));
+  std::vector<float> largest(vectors.cols);
   for (int64_t i = 0; i < vectors.rows; ++i) {
     for (int64_t j = 0; j < vectors.cols; ++j) {
-      float& most = largest[static_cast<size_t>(j)];
+      float& most = largest[j];
       if (std::abs(vectors.at(i, j)) > std::abs(most)) most = vectors.at(i, j);
     }
   }
   for (int64_t i = 0; i < vectors.rows; ++i) {
     for (int64_t j = 0; j < vectors.cols; ++j) {
-      if (largest[static_cast<size_t>(j)] < 0) vectors.at(i, j) = -vectors.at(i, j);
+      if (largest[j] < 0) vectors.at(i, j) = -vectors.at(i, j);
     }
   }
 }
@@ -73,7 +73,7 @@ Matrix<float> multiply(const SparseMatrix& m, bool transposed, const Matrix<floa
       std::copy_n(x.row(i) + first, width, panel.data() + i * width);
     });
     run_parallel(size(m), kRowsTogether, [&](int64_t i) {
-      const SparseRow& row = m[static_cast<size_t>(i)];
+      const SparseRow& row = m[i];
       vector_kernels().weighted_rows({static_cast<int64_t>(row.places.size()), row.places.data(),
                                       (transposed ? row.column : row.row).data(), panel.data(),
                                       width, width, y.row(i) + first});
@@ -112,7 +112,7 @@ TruncatedSvd truncated_svd(const SparseMatrix& m, const SvdOptions& options, con
   }
   TruncatedSvd svd{multiply_small(q, leading), {}};
   for (int64_t j = 0; j < options.rank; ++j) {
-    svd.values.push_back(std::sqrt(std::max(eigen.values[static_cast<size_t>(j)], 0.0)));
+    svd.values.push_back(std::sqrt(std::max(eigen.values[j], 0.0)));
   }
   fix_signs(svd.left);
   return svd;
@@ -136,12 +136,12 @@ Places find_places(const PieceCorpus& corpus) {
     if (id != PieceCorpus::kEnd) ++result.starts[static_cast<size_t>(id) + 1];
   }
   std::partial_sum(result.starts.begin(), result.starts.end(), result.starts.begin());
-  result.places.resize(static_cast<size_t>(result.starts.back()));
+  result.places.resize(result.starts.back());
   std::vector<int64_t> next(result.starts.begin(), result.starts.end() - 1);
   for (size_t place = 0; place < tokens.size(); ++place) {
     if (tokens[place] == PieceCorpus::kEnd) continue;
-    int64_t& at = next[static_cast<size_t>(tokens[place])];
-    result.places[static_cast<size_t>(at++)] = static_cast<uint32_t>(place);
+    int64_t& at = next[tokens[place]];
+    result.places[at++] = static_cast<uint32_t>(place);
   }
   return result;
 }
@@ -168,10 +168,10 @@ class Counter {
   SparseRow row(int64_t number, std::vector<double>& counts) const {
     const auto i = static_cast<size_t>(number);
     count_neighbours(tokens_[i], counts);
-    counts[static_cast<size_t>(tokens_[i])] = 0;
+    counts[tokens_[i]] = 0;
     SparseRow row;
     for (size_t j = 0; j < tokens_.size(); ++j) {
-      double& count = counts[static_cast<size_t>(tokens_[j])];
+      double& count = counts[tokens_[j]];
       if (count >= options_.minimum_count && count > 0) {
         const double logarithm = std::log(count);
         const double here = logarithm - as_row_[i] - as_column_[j];
@@ -202,22 +202,20 @@ class Counter {
     std::vector<double> reach(weights_.size() + 1, 0.0);  // the sum of w_1 .. w_d
     std::partial_sum(weights_.begin(), weights_.end(), reach.begin() + 1);
     const auto within = [&](size_t places) { return reach[std::min(places, weights_.size())]; };
-    std::vector<double> totals(static_cast<size_t>(corpus_.vocabulary()), 0.0);
+    std::vector<double> totals(corpus_.vocabulary(), 0.0);
     const std::vector<int32_t>& stream = corpus_.tokens();
     for (size_t begin = 1; begin < stream.size();) {
       size_t end = begin;
       while (stream[end] != PieceCorpus::kEnd) ++end;
       for (size_t i = begin; i < end; ++i) {
-        totals[static_cast<size_t>(stream[i])] += within(i - begin) + within(end - 1 - i);
+        totals[stream[i]] += within(i - begin) + within(end - 1 - i);
       }
       begin = end + 1;
     }
     double all = 0;
+    for (const int32_t id : tokens_) all += std::pow(totals[id], options_.smoothing);
     for (const int32_t id : tokens_) {
-      all += std::pow(totals[static_cast<size_t>(id)], options_.smoothing);
-    }
-    for (const int32_t id : tokens_) {
-      const double total = std::log(totals[static_cast<size_t>(id)]);
+      const double total = std::log(totals[id]);
       as_row_.push_back(total);
       as_column_.push_back(options_.smoothing * total - std::log(all) + options_.shift);
     }
@@ -228,12 +226,12 @@ class Counter {
     const auto window = static_cast<int64_t>(weights_.size());
     const auto i = static_cast<size_t>(id);
     for (int64_t k = places_.starts[i]; k < places_.starts[i + 1]; ++k) {
-      const int32_t* const place = stream + places_.places[static_cast<size_t>(k)];
+      const int32_t* const place = stream + places_.places[k];
       for (int64_t d = 1; d <= window && place[d] != PieceCorpus::kEnd; ++d) {
-        counts[static_cast<size_t>(place[d])] += weights_[static_cast<size_t>(d - 1)];
+        counts[place[d]] += weights_[d - 1];
       }
       for (int64_t d = 1; d <= window && place[-d] != PieceCorpus::kEnd; ++d) {
-        counts[static_cast<size_t>(place[-d])] += weights_[static_cast<size_t>(d - 1)];
+        counts[place[-d]] += weights_[d - 1];
       }
     }
   }
@@ -257,8 +255,8 @@ PpmiMatrix count_ppmi(const PieceCorpus& corpus, const PpmiOptions& options, con
     const int64_t count = std::min(kRowsCounted, rows - first);
     run_parallel(count, 1, [&](int64_t i) {
       thread_local std::vector<double> counts;
-      counts.resize(static_cast<size_t>(corpus.vocabulary()));
-      result.matrix[static_cast<size_t>(first + i)] = counter.row(first + i, counts);
+      counts.resize(corpus.vocabulary());
+      result.matrix[first + i] = counter.row(first + i, counts);
     });
     done(first + count, rows);
   }

@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "simile/core/detail/check.h"
 #include "simile/core/file.h"
+#include "simile/derive/ppmi_start.h"
+#include "simile/derive/whiten.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_card.h"
 #include "simile/model/static_weights.h"
@@ -123,7 +128,7 @@ void check_derived_output(const ModelFolder& folder, const std::string& output) 
 std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& events) {
   const EncoderConfig& config = folder.settings.encoder;
   check_encoder_weights(folder.weights_path, config);  // before memory is taken by config.json
-  std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(config.shape())));
+  std::vector<float> flat(encoder_parameter_count(config.shape()));
   read_encoder_weights(folder.weights_path, config, flat.data(), events);
   return flat;
 }
@@ -175,6 +180,155 @@ void save_derived(const ModelFolder& original, const std::string& output, const 
   save.model_card = make_model_card(card, save.settings, save.weight_type);
   save.self_test = test_weights(save.settings, weights.data(), tokenizer);
   save_model_folder(output, save);
+}
+
+namespace {
+
+void check_layers(const std::string& model, const EncoderConfig& config, int64_t layers) {
+  SIMILE_CHECK(!config.is_static(), ErrorKind::kUsage,
+               "'{}' is static and has no layers to leave out", model);
+  int64_t most = config.layers;
+  for (const PartConfig& part : config.parts) most = std::max(most, part.encoder.layers);
+  SIMILE_CHECK(layers >= 1 && layers < most, ErrorKind::kUsage,
+               "{} of the {} layers of '{}' are asked for; a student has at least 1 and fewer than "
+               "its teacher",
+               layers, most, model);
+  SIMILE_CHECK(config.variant.local_window == 0, ErrorKind::kUsage,
+               "'{}' has local and global layers by turns, and with some of them left out the "
+               "others would change places; give a model folder as student",
+               model);
+}
+
+EncoderConfig shortened_config(const EncoderConfig& config, int64_t layers) {
+  EncoderConfig shorter = config;
+  if (!config.is_joined()) {
+    shorter.layers = std::min(config.layers, layers);
+    return shorter;
+  }
+  for (PartConfig& part : shorter.parts) part.encoder = shortened_config(part.encoder, layers);
+  return joined_encoder_config(shorter.parts, config.closing_tokens, "a student's layers");
+}
+
+void copy_layers(const EncoderShape& from, const EncoderShape& to, const float* weights,
+                 float* out) {
+  if (from.is_joined()) {
+    const std::vector<int64_t> begins = part_offsets(from), ends = part_offsets(to);
+    for (size_t i = 0; i < from.parts.size(); ++i) {
+      copy_layers(from.parts[i].shape, to.parts[i].shape, weights + begins[i], out + ends[i]);
+    }
+    return;
+  }
+  std::map<std::string, int64_t> places;
+  for (const ParameterSlot& slot : encoder_layout(from)) places[slot.name] = slot.offset;
+  const int64_t layers = from.stored_layers(), kept = to.stored_layers();
+  const auto source_of = [&](int64_t layer) {
+    if (kept == 1) return int64_t{0};
+    return static_cast<int64_t>(
+        std::llround(static_cast<double>(layer * (layers - 1)) / static_cast<double>(kept - 1)));
+  };
+  for (const ParameterSlot& slot : encoder_layout(to)) {
+    std::string name = slot.name;
+    if (slot.layer >= 0) {
+      const std::string own = fmt::format("encoder.layer.{}.", slot.layer);
+      name = fmt::format("encoder.layer.{}.{}", source_of(slot.layer), name.substr(own.size()));
+    }
+    std::copy_n(weights + places.at(name), slot.size, out + slot.offset);
+  }
+}
+
+// Each of the tokens between the special tokens that stand around a text.
+std::vector<std::vector<int32_t>> single_tokens(const Tokenizer& tokenizer,
+                                                const std::vector<int32_t>& tokens) {
+  const Encoding text = tokenizer.encode("a");
+  const auto first = std::find(text.special.begin(), text.special.end(), 0) - text.special.begin();
+  const auto last =
+      std::find(text.special.rbegin(), text.special.rend(), 0).base() - text.special.begin();
+  SIMILE_CHECK(first < last, ErrorKind::kInput,
+               "the tokenizer gives the text \"a\" no token of its own");
+  std::vector<std::vector<int32_t>> sequences;
+  for (const int32_t token : tokens) {
+    std::vector<int32_t> ids(text.ids.begin(), text.ids.begin() + first);
+    ids.push_back(token);
+    ids.insert(ids.end(), text.ids.begin() + last, text.ids.end());
+    sequences.push_back(std::move(ids));
+  }
+  return sequences;
+}
+
+Matrix<float> token_table(const SentenceEncoder& teacher, EventSink& events) {
+  const std::vector<uint8_t> is_word = find_word_pieces(teacher.tokenizer());
+  std::vector<int32_t> tokens;
+  for (size_t id = 0; id < is_word.size(); ++id) {
+    if (is_word[id] != 0) tokens.push_back(static_cast<int32_t>(id));
+  }
+  const Matrix<float> vectors =
+      teacher.encode_ids(single_tokens(teacher.tokenizer(), tokens), {}, events);
+  Matrix<float> table(static_cast<int64_t>(is_word.size()), vectors.cols);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    std::copy_n(vectors.row(static_cast<int64_t>(i)), vectors.cols, table.row(tokens[i]));
+  }
+  return table;
+}
+
+}  // namespace
+
+void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,
+                          EventSink& events) {
+  const ModelFolder teacher = open_original(model, output, events);
+  const EncoderConfig& config = teacher.settings.encoder;
+  check_layers(model, config, layers);
+  ModelToSave save;
+  save.settings = teacher.settings;
+  save.settings.encoder = shortened_config(config, layers);
+  const EncoderShape shape = save.settings.encoder.shape();
+  const std::vector<float> all = read_whole_encoder(teacher, events);
+  std::vector<float> flat(encoder_parameter_count(shape));
+  copy_layers(config.shape(), shape, all.data(), flat.data());
+  save.settings.temperatures.clear();
+  save_derived(teacher, output, fmt::format("with {} of its layers, before it was taught", layers),
+               flat, Tokenizer::load(teacher.tokenizer_path), save);
+}
+
+void save_token_table(const std::string& model, const std::string& output, EventSink& events) {
+  const ModelFolder teacher = open_original(model, output, events);
+  const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
+  const Matrix<float> table = token_table(encoder, events);
+  ModelToSave save;
+  save.settings = teacher.settings;
+  save.settings.encoder = static_encoder_config(table.rows, table.cols, "a student's table");
+  save.settings.encoder.pad_token_id = teacher.settings.encoder.pad_token_id;
+  save.settings.pooling = Pooling();
+  save.settings.pooling.modes.clear();
+  save.settings.modules.clear();
+  save.settings.dimensions = 0;
+  save.settings.max_length = save.settings.encoder.shape().longest_sequence();
+  save.settings.temperatures.clear();
+  save_derived(teacher, output, "as a table of what it gives single tokens, before it was taught",
+               table.values, encoder.tokenizer(), save);
+}
+
+void save_reduced_table(const std::string& model, const std::string& output, int64_t dimensions,
+                        EventSink& events) {
+  const ModelFolder wide = open_original(model, output, events);
+  const EncoderConfig& config = wide.settings.encoder;
+  SIMILE_CHECK(config.variant.averaged && wide.settings.modules.empty(), ErrorKind::kUsage,
+               "'{}' is not one static table, which alone can be made narrower", model);
+  SIMILE_CHECK(dimensions >= 1 && dimensions < config.hidden, ErrorKind::kUsage,
+               "{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
+               dimensions, model, config.hidden);
+  Matrix<float> table(config.vocabulary, config.hidden);
+  table.values = read_whole_encoder(wide, silent_events());
+  WhiteningOptions axes;
+  axes.power = 0;
+  axes.dimensions = dimensions;
+  table = fold_into_table(table, fit_whitening(table, axes));
+  ModelToSave save;
+  save.settings = wide.settings;
+  save.settings.encoder.hidden = dimensions;
+  save.settings.dimensions = 0;
+  save.settings.temperatures.clear();
+  save_derived(wide, output, fmt::format("with {} of its dimensions", dimensions), table.values,
+               Tokenizer::load(wide.tokenizer_path), save);
 }
 
 }  // namespace simile

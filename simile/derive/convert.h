@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model folders made from others: what each takes over from the original, and the simplest kind,
-// the same model with its weights in another precision.
+// Model folders made from others: what each takes over from the original, and the simplest kinds:
+// the same model with its weights in another precision, and what its student begins with.
 #pragma once
 
 #include <cstdint>
@@ -66,5 +66,28 @@ SelfTest test_weights(const ModelSettings& settings, const float* weights,
 // original's card behind it.
 void save_derived(const ModelFolder& original, const std::string& output, const std::string& how,
                   const std::vector<float>& weights, const Tokenizer& tokenizer, ModelToSave& save);
+
+// A model's student begins with its own layers, fewer of them, or a static table of what it gives
+// single tokens; a static student can be made narrower. All keep its tokenizer, prompts and
+// similarity, and have no task heads.
+//
+// Writes the model with `layers` of its layers, of a joined model in each part that has more: the
+// first, the last, and those evenly between them; of one the first. Word embeddings, pooling and
+// modules stay. Errors: kUsage for a static model, for layers below 1 or not fewer than it has, and
+// for local layers (ModernBERT), whose places decide what they see; those of open_model_folder()
+// and save_model_folder().
+void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,
+                          EventSink& events);
+
+// Writes a static model in which the row of a token that is part of a word (ppmi_start.h) is the
+// vector that the model gives it alone, between the special tokens of a text (Minish Lab,
+// Model2Vec, 2024), and of others zero. Errors: as above.
+void save_token_table(const std::string& model, const std::string& output, EventSink& events);
+
+// Writes a static model turned to the principal axes of its table (whiten.h), of which the first
+// `dimensions` are kept. Errors: kUsage for a model that is not one table, and for dimensions that
+// are not fewer than its own; as above.
+void save_reduced_table(const std::string& model, const std::string& output, int64_t dimensions,
+                        EventSink& events);
 
 }  // namespace simile

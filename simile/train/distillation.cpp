@@ -9,7 +9,7 @@
 #include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
-#include "simile/derive/student_start.h"
+#include "simile/derive/convert.h"
 #include "simile/model/model_folder.h"
 
 namespace simile {

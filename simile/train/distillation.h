@@ -27,7 +27,7 @@ struct DistillationOptions {
 };
 
 // Writes recipe.yaml into the output, for train() in the same folder, and, but for a student that
-// is a model already, the folder start/ that it begins with (simile/derive/student_start.h). The
+// is a model already, the folder start/ that it begins with (simile/derive/convert.h). The
 // student learns the directions of the teacher's vectors where its own have as many numbers, else
 // the teacher's cosines. Paths in it are absolute, but that of start/. Returns its path.
 //
