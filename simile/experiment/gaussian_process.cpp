@@ -151,9 +151,7 @@ void fill_gradient(const GpData& data, const GpSettings& settings, const MatrixX
       add_distances(row(data, i), row(data, j), data, settings, by_group);
       const Kernel kernel = matern(sum_of(by_group), settings.signal);
       const double weight = weights(i, j);  // twice a half: (i, j) and (j, i)
-      for (size_t g = 0; g < groups; ++g) {
-        gradient[g] += weight * kernel.scale_slope * by_group[g];
-      }
+      for (size_t g = 0; g < groups; ++g) gradient[g] += weight * kernel.scale_slope * by_group[g];
       gradient[groups] += weight * kernel.value;
     }
     gradient[groups] += weights(i, i) * settings.signal / 2;

@@ -24,7 +24,7 @@ std::vector<double> tame_costs(const std::vector<Observation>& observations) {
   if (finite.empty()) return std::vector<double>(observations.size(), 0.0);
   const double best = *std::min_element(finite.begin(), finite.end());
   const double worst = *std::max_element(finite.begin(), finite.end());
-  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
+  const auto middle = finite.begin() + finite.size() / 2;
   std::nth_element(finite.begin(), middle, finite.end());
   const double median = *middle;
   const double bound =
@@ -87,13 +87,12 @@ std::vector<double> hypercube_row(size_t size, int64_t count, int64_t number, ui
   std::vector<double> unit(size);
   for (size_t i = 0; i < size; ++i) {
     RandomStream stream(seed, "tune hypercube", i);
-    std::vector<int64_t> parts(static_cast<size_t>(count));
+    std::vector<int64_t> parts(count);
     std::iota(parts.begin(), parts.end(), 0);
     shuffle(parts, stream);
     double within = 0;
     for (int64_t row = 0; row <= number; ++row) within = stream.uniform();
-    unit[i] = (static_cast<double>(parts[static_cast<size_t>(number)]) + within) /
-              static_cast<double>(count);
+    unit[i] = (static_cast<double>(parts[number]) + within) / static_cast<double>(count);
   }
   return unit;
 }

@@ -216,10 +216,9 @@ class RepeatedTraining {
     result.reports = has_folds() ? joined.of_folds() : joined.of_seeds();
     result.verdict = join_verdicts(verdicts_, has_folds() ? "folds" : "seeds");
     if (result.verdict->start_kept > 0) {
-      events_.warning(
-          fmt::format("NOTHING WAS GAINED by {} of {} runs, which kept the weights before "
-                      "their first step",
-                      result.verdict->start_kept, result.verdict->runs));
+      events_.warning(fmt::format(
+          "NOTHING WAS GAINED by {} of {} runs, which kept the weights before their first step",
+          result.verdict->start_kept, result.verdict->runs));
     }
     folder_.write_results(listed_, best, result.reports, result.verdict);
     return result;

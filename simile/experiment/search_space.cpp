@@ -104,8 +104,7 @@ SearchSpace::SearchSpace(std::vector<SearchSetting> settings) : settings_(std::m
     for (const SearchCondition& condition : settings_[i].conditions) {
       const size_t parent = condition.parent;
       SIMILE_CHECK(parent < i && settings_[parent].kind == SettingKind::kChoice, ErrorKind::kRecipe,
-                   "'{}': `when` should name a setting with choices that stands before "
-                   "it",
+                   "'{}': `when` should name a setting with choices that stands before it",
                    settings_[i].name);
     }
     const bool is_choice = settings_[i].kind == SettingKind::kChoice;

@@ -25,8 +25,7 @@ void parse_share(const std::string& text, int64_t& share, int64_t& shares) {
   const bool has_slash = *end == '/' && end[1] != '\0';
   if (has_slash) shares = std::strtoll(end + 1, &end, 10);
   SIMILE_CHECK(has_slash && *end == '\0' && share >= 1 && share <= shares, ErrorKind::kUsage,
-               "--rows: '{}' should be i/n, such as 2/3: every third row, from the "
-               "second on",
+               "--rows: '{}' should be i/n, such as 2/3: every third row, from the second on",
                text);
 }
 
@@ -68,9 +67,9 @@ TableData find_table_data(const PaperTable& table, const std::string& data) {
   });
   if (without == table.sets.end()) return {};
   SIMILE_CHECK(folder_exists(kFetched), ErrorKind::kUsage,
-               "--data: give the folder of the data sets, with '{}' in it; `simile "
-               "data get NAME` fetches some of them to {}/NAME, which is looked in "
-               "unless another is given (simile data get --list)",
+               "--data: give the folder of the data sets, with '{}' in it; `simile data get NAME` "
+               "fetches some of them to {}/NAME, which is looked in unless another is given "
+               "(simile data get --list)",
                without->folder, kFetched);
   return {kFetched, true};
 }
@@ -117,10 +116,9 @@ void TableRuns::warn_of_missing_sets() const {
     for (const TableRow& row : table_.rows) {
       if (row.is_trained() && has(row.sets, set.name)) rows.push_back(row.label);
     }
-    events_.warning(
-        fmt::format("the set '{}' is not at hand, there is no folder '{}': not run on it are the "
-                    "rows {}",
-                    set.name, join_path(data_.of(set), set.folder), fmt::join(rows, ", ")));
+    events_.warning(fmt::format(
+        "the set '{}' is not at hand, there is no folder '{}': not run on it are the rows {}",
+        set.name, join_path(data_.of(set), set.folder), fmt::join(rows, ", ")));
   }
 }
 
@@ -151,10 +149,10 @@ void TableRuns::warn_of_runs() const {
                     options_.out, outdated));
   }
   if (!options_.keep_models || options_.show || without_model.empty()) return;
-  events_.warning(fmt::format(
-      "--keep-models: of {} finished runs the models were removed; to have them trained again, "
-      "remove their folders in '{}', such as {}",
-      without_model.size(), options_.out, without_model.front()));
+  events_.warning(
+      fmt::format("--keep-models: of {} finished runs the models were removed; to have them "
+                  "trained again, remove their folders in '{}', such as {}",
+                  without_model.size(), options_.out, without_model.front()));
 }
 
 void TableRuns::plan() {
@@ -225,8 +223,7 @@ void TableRuns::complete() {
                                         [](const TableRun* run) { return is_complete(*run); });
     detail::throw_error(ErrorKind::kInterrupted,
                         "stopped; {} of {} runs are finished and the one that was at work is "
-                        "saved: the same command goes on, and with --show it shows what there "
-                        "is",
+                        "saved: the same command goes on, and with --show it shows what there is",
                         finished, ours.size());
   }
   for (TableRun& run : runs_) {

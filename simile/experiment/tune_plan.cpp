@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/experiment/tune_plan.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include "simile/core/parallel.h"
 #include "simile/experiment/proposal.h"
 #include "simile/experiment/recipe_facts.h"
+#include "simile/experiment/tuning.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/option_rules.h"
@@ -124,11 +123,11 @@ class PlanReader {
                             value);
     }
     const ConfigNode* tune = (names_recipe ? file : recipe_).find(kTune);
-    SIMILE_CHECK(tune != nullptr && tune->kind == NodeKind::kMap, ErrorKind::kRecipe,
-                 "{}: there is no `tune`, which says what to search, such as `tune: "
-                 "{{space: {{stages.*.learning_rate: {{low: 1e-5, high: 1e-3, scale: "
-                 "log}}}}}}` (docs/tune.md)",
-                 path);
+    SIMILE_CHECK(
+        tune != nullptr && tune->kind == NodeKind::kMap, ErrorKind::kRecipe,
+        "{}: there is no `tune`, which says what to search, such as `tune: {{space: "
+        "{{stages.*.learning_rate: {{low: 1e-5, high: 1e-3, scale: log}}}}}}` (docs/tune.md)",
+        path);
     tune_ = *tune;
   }
 
@@ -191,19 +190,17 @@ class PlanReader {
     settings_.metric = selection.metric;
     direction_ = selection_rules(selection).direction;
     if (!settings_.metric.empty()) return;
-    fail_at(
-        tune_,
-        "by what are trials compared? Give `tune.metric`, such as dev.spearman, or the last stage "
-        "a `selection.metric`");
+    fail_at(tune_,
+            "by what are trials compared? Give `tune.metric`, such as dev.spearman, or the last "
+            "stage a `selection.metric`");
   }
 
   void check_metric(const TrainOptions& options) const {
     const bool is_loss = is_loss_metric(settings_.metric[0]);
     if (is_loss && options.folds > 0) {
-      fail_at(tune_,
-              fmt::format("with `folds` trials are compared by the mean of an evaluation, and "
-                          "'{}' is a loss; give `tune.metric` one of the evaluations",
-                          settings_.metric[0]));
+      fail_at(tune_, fmt::format("with `folds` trials are compared by the mean of an evaluation, "
+                                 "and '{}' is a loss; give `tune.metric` one of the evaluations",
+                                 settings_.metric[0]));
     }
     if (is_loss || options.folds > 0) return;
     Evaluations(options.evaluations, silent_events()).check_metrics(settings_.metric);
@@ -212,16 +209,15 @@ class PlanReader {
   void check_stopping(const TrainOptions& options) const {
     if (options.folds != folds_) {
       fail_at(tune_,
-              fmt::format("a choice has `folds: {}` and the recipe {}; trials are compared with "
-                          "the same",
-                          options.folds, folds_));
+              fmt::format(
+                  "a choice has `folds: {}` and the recipe {}; trials are compared with the same",
+                  options.folds, folds_));
     }
     if (settings_.method != "halving") return;
     if (options.stages.size() == 1 && options.folds == 0) return;
-    fail_at(tune_,
-            fmt::format("`method: halving` compares trials on their way through one stage; this "
-                        "recipe, or one of the choices, has {}",
-                        options.folds > 0 ? "folds" : "several stages"));
+    fail_at(tune_, fmt::format("`method: halving` compares trials on their way through one stage; "
+                               "this recipe, or one of the choices, has {}",
+                               options.folds > 0 ? "folds" : "several stages"));
   }
 
   void read_space(const ConfigNode& space) {
@@ -441,21 +437,20 @@ void TuneSettings::visit(OptionVisitor& v) {
   v.field("metric", metric,
           {"evaluation and metric that trials are compared by, such as dev.map, and by which the "
            "last stage keeps its weights; empty: what its selection says"});
-  v.field("method", method,
-          choice_info("gp: a Gaussian process and its expected improvement, after a Latin "
-                      "hypercube; random; grid; halving: all trials of a Latin hypercube, of which "
-                      "the best go on",
-                      search_methods()));
+  v.field(
+      "method", method,
+      choice_info("gp: a Gaussian process and its expected improvement, after a Latin hypercube; "
+                  "random; grid; halving: all trials of a Latin hypercube, of which the best go on",
+                  search_methods()));
   v.field("initial", initial, {"gp: trials of the Latin hypercube", "trials", 1, 1e4});
   v.field("trials", trials,
           {"all of them; 0: 23 with gp and random (with another `initial` 8 more than that), 27 "
            "with halving, with grid all of its points",
            "trials", 0, 1e5});
-  v.field(
-      "stopping", stopping,
-      choice_info("gp, random, grid: end a trial whose best value so far is below the median of "
-                  "those that five others at least had by the same evaluation; or none",
-                  {"median", "none"}));
+  v.field("stopping", stopping,
+          choice_info("gp, random, grid: end a trial whose best value so far is below the median "
+                      "of those that five others at least had by the same evaluation; or none",
+                      {"median", "none"}));
   v.field("reduction", reduction,
           {"halving: one trial of so many goes on to so many times the steps", "", 2, 100});
   v.field("parallel", parallel,
@@ -476,8 +471,7 @@ ConfigNode TunePlan::recipe_at(const SearchPoint& point) const {
       apply_recipe_override(changed, tuned[i].path,
                             scalar_like(recipe, fmt::format("{}", *point[i])));
     } else {
-      apply_recipe_override(changed, tuned[i].path,
-                            tuned[i].choices[static_cast<size_t>(*point[i])]);
+      apply_recipe_override(changed, tuned[i].path, tuned[i].choices[*point[i]]);
     }
   }
   put_metric(changed, settings.metric, lower_is_better ? "min" : "max");
@@ -487,7 +481,7 @@ ConfigNode TunePlan::recipe_at(const SearchPoint& point) const {
 std::string TunePlan::show_value(size_t setting, const std::optional<double>& value) const {
   if (!value) return "-";
   const std::vector<std::string>& labels = tuned[setting].labels;
-  return labels.empty() ? fmt::format("{}", *value) : labels[static_cast<size_t>(*value)];
+  return labels.empty() ? fmt::format("{}", *value) : labels[*value];
 }
 
 int64_t TunePlan::default_trials() const {
