@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// data get: public data sets; overlap: texts of test files that training files have too.
+// data get: public data sets; get: models of the hub; overlap: texts of test files that training
+// files have too.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "simile/core/text_table.h"
 #include "simile/data/catalogue.h"
 #include "simile/data/overlap.h"
+#include "simile/model/hub.h"
 
 namespace simile::cli {
 namespace {
@@ -71,6 +73,45 @@ void get(const GetArguments& arguments, bool json, Terminal& terminal) {
   }
   print_result(json, document,
                text + fmt::format("licence: {}\nnext: {}\n", set.licence, set.advice));
+}
+
+struct ModelArguments {
+  std::vector<std::string> names;
+
+  void visit(OptionVisitor& v) {
+    v.field("name", names,
+            OptionInfo{"Model on the Hugging Face hub: ORG/NAME or ORG/NAME@REVISION"}
+                .one_or_more()
+                .named("name"));
+  }
+};
+
+struct FetchedModel {
+  std::string name, folder;
+  void visit(OptionVisitor& v) {
+    v.required("name", name);
+    v.required("folder", folder);
+  }
+};
+
+void get_models(const ModelArguments& arguments, bool json, Terminal& terminal) {
+  std::vector<HubName> names;
+  for (const std::string& text : arguments.names) {
+    const std::optional<HubName> name = parse_hub_name(text);
+    SIMILE_CHECK(name, ErrorKind::kUsage,
+                 "'{}' is no name of a model on the hub; expected ORG/NAME, such as "
+                 "sentence-transformers/all-MiniLM-L6-v2",
+                 text);
+    names.push_back(*name);
+  }
+  const HubSettings settings = hub_settings();
+  std::vector<FetchedModel> fetched;
+  for (const HubName& name : names) {
+    fetched.push_back({name.text(), fetch_hub_model(name, settings, DownloadOptions(), terminal)});
+  }
+  std::string text;
+  for (const FetchedModel& model : fetched) text += model.folder + "\n";
+  write_result(json ? options_to_json(fetched, -1) + "\n" : text);
 }
 
 struct OverlapArguments {
@@ -176,6 +217,11 @@ Commands add_data(const Commands& commands) {
   const Commands inner = commands.add_parent("data", "Fetch data sets, check those of a recipe");
   inner.add<GetArguments>("get", "Download a public data set as its publisher serves it", get);
   return inner;
+}
+
+void add_get(const Commands& commands) {
+  commands.add<ModelArguments>("get", "Fetch a model from the Hugging Face hub into its cache",
+                               get_models);
 }
 
 void add_overlap(const Commands& commands) {

@@ -138,8 +138,8 @@ void warn_about_table(const EncodeArguments& arguments, Terminal& terminal) {
   }
   if (names.size() < 2) return;
   terminal.warning(fmt::format(
-      "{}: every line is embedded whole, the first one too, though its name is that of "
-      "a table and its first line has {} fields ({}); --column NAME embeds one column",
+      "{}: every line is embedded whole, the first one too, though its name is that of a table and "
+      "its first line has {} fields ({}); --column NAME embeds one column",
       arguments.input, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80)));
 }
 
@@ -247,8 +247,7 @@ struct MergeArguments {
   void visit(OptionVisitor& v) {
     v.field(
         "shards", shards,
-        OptionInfo{"The .npy files of all shards, in any order, each with its .rows.json beside "
-                   "it"}
+        OptionInfo{"The .npy files of all shards, in any order, each with its .rows.json beside it"}
             .named("shards")
             .required());
     v.field("output", output, OptionInfo{"File to write, ending in .npy"}.required());

@@ -22,10 +22,9 @@ struct Arguments {
                 .required());
     v.field(
         "output", target.output,
-        OptionInfo{"File to write; - is stdout, but for npy. Beside it .jsonl has the documents "
-                   "of an .npy, and .index.json what `index import` needs besides, and "
-                   ".settings.json what a collection of Qdrant or an index of OpenSearch is "
-                   "made with"}
+        OptionInfo{"File to write; - is stdout, but for npy. Beside it .jsonl has the documents of "
+                   "an .npy, and .index.json what `index import` needs besides, and .settings.json "
+                   "what a collection of Qdrant or an index of OpenSearch is made with"}
             .required());
     v.field("table", target.table, {"Table that the script for psql makes"});
   }

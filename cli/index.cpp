@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "cli/option_flags.h"
 #include "simile/core/detail/check.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/index_builder.h"

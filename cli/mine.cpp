@@ -198,8 +198,7 @@ std::string limit_advice(const MiningCounts& counts, const MiningOptions& option
     return "a higher --range-max would look at more candidates";
   }
   return fmt::format(
-      "there are {} candidates, and those left are the anchors' own texts: give more "
-      "with --corpus",
+      "there are {} candidates, and those left are the anchors' own texts: give more with --corpus",
       candidates);
 }
 
@@ -212,10 +211,10 @@ void tell(const Summary& summary, const MiningCounts& counts, const MinedRows& r
   terminal.info(fmt::format("{} anchors, {} candidates: {} negatives; passed over: {}",
                             counts.anchors, summary["candidates"].get<int64_t>(), counts.negatives,
                             rejected.empty() ? "none" : rejected.substr(2)));
-  terminal.info(fmt::format(
-      "mean score of positives {:.4f} (the lowest of each anchor that has negatives), of "
-      "negatives {:.4f}",
-      counts.positive_mean, counts.negative_mean));
+  terminal.info(
+      fmt::format("mean score of positives {:.4f} (the lowest of each anchor that has negatives), "
+                  "of negatives {:.4f}",
+                  counts.positive_mean, counts.negative_mean));
   if (counts.without > 0) {
     terminal.warning(
         fmt::format("{} anchors have no negative within the limits; {}", counts.without,
@@ -251,14 +250,14 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   const MinedRows rows =
       write_mined(mining, plan, mined, arguments.mining, form, ending == ".jsonl",
                   [&file](std::string_view bytes) { file.write(bytes); });
-  SIMILE_CHECK(mined.counts.negatives > 0, ErrorKind::kFailed,
-               "no negative was found for any of {} anchors among {} candidates, and "
-               "nothing is written; {}",
-               mined.counts.anchors, plan.plan.candidates,
-               limit_advice(mined.counts, arguments.mining, plan.plan.candidates));
+  SIMILE_CHECK(
+      mined.counts.negatives > 0, ErrorKind::kFailed,
+      "no negative was found for any of {} anchors among {} candidates, and nothing is written; {}",
+      mined.counts.anchors, plan.plan.candidates,
+      limit_advice(mined.counts, arguments.mining, plan.plan.candidates));
   SIMILE_CHECK(rows.rows > 0, ErrorKind::kFailed,
-               "none of {} anchors has the {} negatives that a row of --format {} "
-               "needs, and nothing is written; lower --count, or: {}",
+               "none of {} anchors has the {} negatives that a row of --format {} needs, and "
+               "nothing is written; lower --count, or: {}",
                mined.counts.anchors, arguments.mining.wanted(), arguments.format,
                limit_advice(mined.counts, arguments.mining, plan.plan.candidates));
   file.finish();

@@ -34,12 +34,11 @@ struct ReportArguments {
   HtmlReportOptions options;
 
   void visit(OptionVisitor& v) {
-    v.field(
-        "runs", runs,
-        OptionInfo{"Run folders, also of runs that are not finished, and folders that hold some "
-                   "at any depth; one of several seeds counts as one"}
-            .named("runs")
-            .required());
+    v.field("runs", runs,
+            OptionInfo{"Run folders, also of runs that are not finished, and folders that hold "
+                       "some at any depth; one of several seeds counts as one"}
+                .named("runs")
+                .required());
     v.field("output", output, OptionInfo{"The page to write (- for stdout)"}.required());
     options.visit(v);
   }

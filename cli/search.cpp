@@ -44,14 +44,13 @@ struct Arguments {
     v.field("rerank", reranker,
             {"Model with a head that reads query and text together: the first hits are scored and "
              "ordered by it"});
-    v.field(
-        "output", output,
-        {"File to write, with a name in .trec (a TREC run) or .jsonl (one query a line), or any "
-         "with --format; stdout by default"});
+    v.field("output", output,
+            {"File to write, with a name in .trec (a TREC run) or .jsonl (one query a line), or "
+             "any with --format; stdout by default"});
     v.field("format", format,
-            choice_info("What to write: a table (for stdout by default), json (with --json), jsonl "
-                        "or trec",
-                        kFormatNames));
+            choice_info(
+                "What to write: a table (for stdout by default), json (with --json), jsonl or trec",
+                kFormatNames));
     encode.visit(v);
   }
 };
@@ -197,9 +196,7 @@ SearchFormat choose_format(const Arguments& arguments, bool json) {
   if (found != kFormatNames.end()) return static_cast<SearchFormat>(found - kFormatNames.begin());
   if (output.empty() || output == "-") return json ? SearchFormat::kJson : SearchFormat::kTable;
   SIMILE_CHECK(ends_with(output, ".trec") || ends_with(output, ".jsonl"), ErrorKind::kUsage,
-               "--output '{}': expected a name that ends in .trec or .jsonl, or "
-               "--format",
-               output);
+               "--output '{}': expected a name that ends in .trec or .jsonl, or --format", output);
   return ends_with(output, ".trec") ? SearchFormat::kTrec : SearchFormat::kJsonLines;
 }
 
@@ -265,11 +262,9 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   }
   const bool on_terminal =
       (arguments.output.empty() || arguments.output == "-") && isatty(STDOUT_FILENO) == 1;
-  const std::string shown = show_results(format, !arguments.queries.empty(), on_terminal, queries,
-                                         std::move(reply.results));
-  Output output(arguments.output);
-  output.write(shown);
-  output.finish();
+  write_result(show_results(format, !arguments.queries.empty(), on_terminal, queries,
+                            std::move(reply.results)),
+               arguments.output);
 }
 
 }  // namespace

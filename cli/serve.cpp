@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "cli/option_flags.h"
 #include "simile/core/detail/check.h"
 #include "simile/index/index_folder.h"
 #include "simile/serve/server.h"

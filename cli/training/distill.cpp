@@ -84,20 +84,14 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   others.push_back(options.teacher);
   const std::vector<Report> reports = with_others(options, result.reports, others, terminal);
   const std::string& model = reduced ? *reduced : result.model_path;
-  Output output("-");
-  if (json) {
-    nlohmann::ordered_json document = {
-        {"model", model}, {"recipe", recipe}, {"reports", nlohmann::ordered_json::array()}};
-    for (const Report& report : reports) {
-      document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
-    }
-    output.write(document.dump() + "\n");
-  } else {
-    output.write(to_table(reports));
-    output.write(
-        fmt::format("{}model: {}\nrecipe: {}\n", reports.empty() ? "" : "\n", model, recipe));
+  nlohmann::ordered_json document = {
+      {"model", model}, {"recipe", recipe}, {"reports", nlohmann::ordered_json::array()}};
+  for (const Report& report : reports) {
+    document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
   }
-  output.finish();
+  print_result(json, document,
+               to_table(reports) + fmt::format("{}model: {}\nrecipe: {}\n",
+                                               reports.empty() ? "" : "\n", model, recipe));
 }
 
 }  // namespace

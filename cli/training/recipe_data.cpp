@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/option_flags.h"
 #include "simile/core/config.h"
 #include "simile/core/detail/check.h"
 #include "simile/core/parallel.h"

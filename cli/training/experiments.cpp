@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+// The commands of many runs: reproduce and ablate train tables, tune searches settings.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/option_flags.h"
+#include "cli/training/processes.h"
 #include "simile/core/detail/check.h"
 #include "simile/experiment/reproduction.h"
+#include "simile/experiment/tuning.h"
 
 namespace simile::cli {
 namespace {
 
-struct Arguments {
+struct TableArguments {
   std::string table, table_help;
   std::optional<std::string> format;
   ReproduceOptions options;
@@ -25,11 +27,11 @@ struct Arguments {
   }
 };
 
-struct Reproduced : Arguments {
+struct Reproduced : TableArguments {
   Reproduced() { table_help = "Name of a table, file of your own (docs/reproduce.md), or list"; }
 };
 
-struct Ablated : Arguments {
+struct Ablated : TableArguments {
   Ablated() { table_help = "File with a recipe and a grid (docs/reproduce.md)"; }
 };
 
@@ -48,19 +50,13 @@ std::string list(bool json) {
   return json ? document.dump() + "\n" : text;
 }
 
-void run(const Arguments& arguments, bool json, Terminal& terminal) {
-  Output output("-");
-  if (arguments.table == "list") {
-    output.write(list(json));
-    output.finish();
-    return;
-  }
+void reproduce_table(const TableArguments& arguments, bool json, Terminal& terminal) {
+  if (arguments.table == "list") return write_result(list(json));
   const Reproduction result = reproduce(arguments.table, arguments.options, terminal);
   const std::string format = json ? "json" : arguments.format.value_or("text");
-  output.write(format == "markdown" ? result.to_markdown()
+  write_result(format == "markdown" ? result.to_markdown()
                : format == "json"   ? result.to_json() + "\n"
                                     : result.to_text());
-  output.finish();
   SIMILE_CHECK(result.failed == 0 || arguments.options.show, ErrorKind::kFailed,
                "{} {} failed or lack a figure of the table, which says why; the same "
                "command trains again what failed",
@@ -69,11 +65,51 @@ void run(const Arguments& arguments, bool json, Terminal& terminal) {
                "nothing of the table could be run: its data are not at hand");
 }
 
+struct TuneArguments {
+  RecipeArguments recipe;
+  std::optional<std::string> format;
+  TuneOptions options;
+  std::optional<int> processes;
+
+  void visit(OptionVisitor& v) {
+    recipe.visit(v);
+    options.visit(v);
+    v.field("processes", processes,
+            {"Start so many processes on this machine, which share the trials, and propose as many "
+             "at a time unless tune.parallel says otherwise",
+             "", 1, 1000});
+    v.field("format", format,
+            choice_info("How the search is printed", {"text", "markdown", "json"}));
+  }
+};
+
+void tune(const TuneArguments& arguments, const CommonOptions& common, Terminal& terminal) {
+  if (arguments.processes.value_or(1) > 1 && !is_started_process()) {
+    // Mistakes are told once.
+    read_tune_plan(arguments.recipe.recipe, arguments.recipe.overrides);
+    const int code = start_processes(*arguments.processes, common);
+    if (code != 0) throw ExitCode{code};
+    return;
+  }
+  std::vector<std::string> overrides = arguments.recipe.overrides;
+  if (arguments.processes.value_or(1) > 1) {  // what stands on the command line after it wins
+    overrides.insert(overrides.begin(), fmt::format("tune.parallel={}", *arguments.processes));
+  }
+  const Tuning tuning =
+      search_settings(arguments.recipe.recipe, overrides, arguments.options, terminal);
+  const std::string format = common.json ? "json" : arguments.format.value_or("text");
+  write_result(format == "markdown" ? tuning.to_markdown()
+               : format == "json"   ? tuning.to_json() + "\n"
+                                    : tuning.to_text());
+}
+
 }  // namespace
 
 void add_reproduce(const Commands& commands) {
-  commands.add_training<Reproduced>("reproduce", run);
-  commands.add_training<Ablated>("ablate", run);
+  commands.add_training<Reproduced>("reproduce", reproduce_table);
+  commands.add_training<Ablated>("ablate", reproduce_table);
 }
+
+void add_tune(const Commands& commands) { commands.add_training<TuneArguments>("tune", tune); }
 
 }  // namespace simile::cli
