@@ -32,7 +32,7 @@ int64_t count_groups(int64_t examples, int64_t group_size) {
 std::vector<Group> split_by_class(const ExampleOrder& order, const std::vector<int32_t>& classes) {
   std::vector<Group> split;
   for (const int32_t example : order) {
-    const auto number = static_cast<size_t>(classes[static_cast<size_t>(example)]);
+    const auto number = static_cast<size_t>(classes[example]);
     if (number >= split.size()) split.resize(number + 1);
     split[number].push_back(example);
   }

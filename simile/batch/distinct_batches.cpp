@@ -26,25 +26,22 @@ class RepeatedTexts {
         if (frequency(text) > 1) texts_.push_back(text);
       }
       begin_[example + 1] = texts_.size();
-      std::sort(texts_.begin() + static_cast<std::ptrdiff_t>(begin_[example]), texts_.end(),
-                [&](int32_t a, int32_t b) {
-                  return std::make_pair(-frequency(a), a) < std::make_pair(-frequency(b), b);
-                });
+      std::sort(texts_.begin() + begin_[example], texts_.end(), [&](int32_t a, int32_t b) {
+        return std::make_pair(-frequency(a), a) < std::make_pair(-frequency(b), b);
+      });
     }
   }
 
   int64_t examples() const { return static_cast<int64_t>(begin_.size()) - 1; }
   size_t occurrences() const { return texts_.size(); }
-  int32_t frequency(int32_t text) const { return frequency_[static_cast<size_t>(text)]; }
+  int32_t frequency(int32_t text) const { return frequency_[text]; }
   size_t texts() const { return frequency_.size(); }
   int64_t greatest_frequency() const {
     return *std::max_element(frequency_.begin(), frequency_.end());
   }
 
   // The most frequent first.
-  const int32_t* begin(int32_t example) const {
-    return texts_.data() + begin_[static_cast<size_t>(example)];
-  }
+  const int32_t* begin(int32_t example) const { return texts_.data() + begin_[example]; }
   const int32_t* end(int32_t example) const { return begin(example + 1); }
 
  private:
@@ -65,7 +62,7 @@ class RepeatedTexts {
     std::vector<int32_t> own;
     for (size_t example = 0; example < begin_.size() - 1; ++example) {
       collect(text_ids, example, own);
-      for (const int32_t text : own) ++frequency_[static_cast<size_t>(text)];
+      for (const int32_t text : own) ++frequency_[text];
     }
   }
 
@@ -119,7 +116,7 @@ ExampleOrder order_by_constraint(const RepeatedTexts& texts, RandomStream& strea
       free.push_back(example);
       continue;
     }
-    int32_t& place = rank[static_cast<size_t>(*first)];
+    int32_t& place = rank[*first];
     if (place < 0) place = static_cast<int32_t>(items.size());
     const int32_t second = first + 1 < texts.end(example) ? texts.frequency(first[1]) : 0;
     items.push_back({-texts.frequency(*first), place, -second, example});
@@ -163,9 +160,7 @@ class Circle {
   Batches& batches() { return batches_; }
 
  private:
-  bool is_full(int32_t batch) const {
-    return batches_[static_cast<size_t>(batch)].size() == batch_size_;
-  }
+  bool is_full(int32_t batch) const { return batches_[batch].size() == batch_size_; }
   bool fits(int32_t example, int32_t batch) const {
     if (is_full(batch)) return false;
     return std::none_of(texts_.begin(example), texts_.end(example),
@@ -174,7 +169,7 @@ class Circle {
   // A batch that was passed over stays next in turn.
   void put(int32_t example, size_t place) {
     const int32_t batch = open_[place];
-    batches_[static_cast<size_t>(batch)].push_back(example);
+    batches_[batch].push_back(example);
     for (const int32_t* text = texts_.begin(example); text != texts_.end(example); ++text) {
       held_.insert(*text, batch);
     }
@@ -216,15 +211,12 @@ void exchange_equal_examples(const RepeatedTexts& texts, RandomStream& stream, B
   ExampleOrder successor(sorted.size());
   for (size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
     while (end < sorted.size() && !compare(sorted[begin], sorted[end])) ++end;
-    std::vector<int32_t> equal(sorted.begin() + static_cast<std::ptrdiff_t>(begin),
-                               sorted.begin() + static_cast<std::ptrdiff_t>(end));
+    std::vector<int32_t> equal(sorted.begin() + begin, sorted.begin() + end);
     shuffle(equal, stream);
-    for (size_t i = begin; i < end; ++i) {
-      successor[static_cast<size_t>(sorted[i])] = equal[i - begin];
-    }
+    for (size_t i = begin; i < end; ++i) successor[sorted[i]] = equal[i - begin];
   }
   for (auto& batch : batches) {
-    for (int32_t& example : batch) example = successor[static_cast<size_t>(example)];
+    for (int32_t& example : batch) example = successor[example];
   }
 }
 

@@ -154,11 +154,11 @@ void MiningOptions::visit(OptionVisitor& v) {
 void MiningOptions::visit_method(OptionVisitor& v, const std::vector<std::string>& before) {
   std::vector<std::string> methods = before;
   for (const char* name : {"top", "random", "ranks"}) methods.push_back(name);
-  v.field("method", method,
-          choice_info("which of the ranked texts become negatives: the first that the limits "
-                      "allow, some of them at random, or those at the ranks rank_base + 1, 2, 4, "
-                      "8, ...",
-                      methods));
+  v.field(
+      "method", method,
+      choice_info("which of the ranked texts become negatives: the first that the limits allow, "
+                  "some of them at random, or those at the ranks rank_base + 1, 2, 4, 8, ...",
+                  methods));
 }
 
 void MiningOptions::visit_selection(OptionVisitor& v) {
@@ -178,11 +178,10 @@ void MiningOptions::visit_selection(OptionVisitor& v) {
           {"how far a negative's score stays below the lowest of the anchor's positives; 0: not "
            "asked for",
            "", 0});
-  v.field(
-      "relative_margin", relative_margin,
-      {"the same as a share of that positive's score, such as 0.05, which is what to try first; "
-       "0: not asked for",
-       "", 0, 2});
+  v.field("relative_margin", relative_margin,
+          {"the same as a share of that positive's score, such as 0.05, which is what to try "
+           "first; 0: not asked for",
+           "", 0, 2});
   v.only_for("method", {"ranks"}, [&](OptionVisitor& of) {
     of.field("rank_base", rank_base, {"nearest texts that are never taken", "texts", 0, 1e9});
   });
@@ -224,7 +223,7 @@ MiningPlan plan_mining(const MiningPairs& pairs) {
   for (size_t a = 0; a < plan.anchors.size(); ++a) plan.own[a].push_back(plan.anchors[a]);
   std::vector<int32_t> anchor_of_row(plan.texts.size(), -1);
   for (size_t a = 0; a < plan.anchors.size(); ++a) {
-    anchor_of_row[static_cast<size_t>(plan.anchors[a])] = static_cast<int32_t>(a);
+    anchor_of_row[plan.anchors[a]] = static_cast<int32_t>(a);
   }
   for (size_t i = 0; i < pairs.left.size(); ++i) {
     if (!pairs.is_positive[i]) continue;
@@ -233,8 +232,8 @@ MiningPlan plan_mining(const MiningPairs& pairs) {
     plan.positives[anchor].push_back(right);
     plan.own[anchor].push_back(right);
     const bool is_known = static_cast<size_t>(right) < anchor_of_row.size();
-    const int32_t other = is_known ? anchor_of_row[static_cast<size_t>(right)] : -1;
-    if (other >= 0) plan.own[static_cast<size_t>(other)].push_back(plan.anchors[anchor]);
+    const int32_t other = is_known ? anchor_of_row[right] : -1;
+    if (other >= 0) plan.own[other].push_back(plan.anchors[anchor]);
   }
   for (size_t a = 0; a < plan.anchors.size(); ++a) {
     sort_once(plan.positives[a]);
@@ -246,8 +245,8 @@ MiningPlan plan_mining(const MiningPairs& pairs) {
 VectorMetric mining_metric(const std::string& similarity) {
   if (similarity == "euclidean") return VectorMetric::kSquaredDistance;
   SIMILE_CHECK(similarity == "cosine" || similarity == "dot", ErrorKind::kRecipe,
-               "mining: the model compares vectors by '{}', by which no negatives can "
-               "be mined; it takes cosine, dot or euclidean",
+               "mining: the model compares vectors by '{}', by which no negatives can be mined; it "
+               "takes cosine, dot or euclidean",
                similarity);
   return VectorMetric::kInnerProduct;
 }
@@ -255,7 +254,7 @@ VectorMetric mining_metric(const std::string& similarity) {
 MiningScores score_by_vectors(const Matrix<float>& vectors, const MiningPlan& plan,
                               VectorMetric metric, const Matrix<float>* anchors) {
   const auto anchor_row = [&vectors, &plan, anchors](int64_t a) {
-    return anchors != nullptr ? anchors->row(a) : vectors.row(plan.anchors[static_cast<size_t>(a)]);
+    return anchors != nullptr ? anchors->row(a) : vectors.row(plan.anchors[a]);
   };
   MiningScores scores;
   scores.rank = [&vectors, &plan, metric, anchor_row](int64_t begin, int64_t end, int64_t depth) {
@@ -301,7 +300,7 @@ MinedNegatives mine_negatives(const MiningPlan& plan, const MiningScores& scores
       const auto a = static_cast<size_t>(anchor);
       const double positive = scores.lowest_positive[a];
       Selection select(options, plan.own[a], positive, counts);
-      std::vector<Hit> chosen = select(rankings[static_cast<size_t>(anchor - begin)], seed, a);
+      std::vector<Hit> chosen = select(rankings[anchor - begin], seed, a);
       const auto size = static_cast<int64_t>(chosen.size());
       if (!std::isnan(positive) && size > 0) {
         ++positives;
@@ -333,8 +332,8 @@ int64_t fill_negatives(const MiningPlan& plan, int64_t count, uint64_t seed,
         own.begin();
     const int64_t free = plan.candidates - own_candidates;
     SIMILE_CHECK(free > 0, ErrorKind::kInput,
-                 "mining: anchor {} (numbered from 0) has no text to be told from: all "
-                 "{} candidates are its own; give a larger corpus",
+                 "mining: anchor {} (numbered from 0) has no text to be told from: all {} "
+                 "candidates are its own; give a larger corpus",
                  a, plan.candidates);
     RandomStream stream(seed, "mining fill", a);
     while (rows.size() < wanted) {

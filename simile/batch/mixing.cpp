@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/mixing.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -19,8 +18,7 @@ namespace {
 std::vector<int64_t> divide_turns(int64_t turns, const std::vector<double>& shares) {
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   SIMILE_CHECK(*std::min_element(shares.begin(), shares.end()) >= 0 && sum > 0, ErrorKind::kRecipe,
-               "mixing `shares`: expected shares of 0 or more, one of them above 0, "
-               "found {}",
+               "mixing `shares`: expected shares of 0 or more, one of them above 0, found {}",
                fmt::join(shares, ", "));
   std::vector<int64_t> counts;
   std::vector<std::pair<double, size_t>> remainders;
@@ -31,26 +29,22 @@ std::vector<int64_t> divide_turns(int64_t turns, const std::vector<double>& shar
   }
   std::sort(remainders.begin(), remainders.end());
   const int64_t given = std::accumulate(counts.begin(), counts.end(), int64_t{0});
-  for (int64_t i = 0; i < turns - given; ++i) {
-    ++counts[remainders[static_cast<size_t>(i)].second];
-  }
+  for (int64_t i = 0; i < turns - given; ++i) ++counts[remainders[i].second];
   return counts;
 }
 
 }  // namespace
 
 void MixingOptions::visit(OptionVisitor& v) {
-  v.field(
-      "mixing", mixing,
-      choice_info("how several objectives take turns: a batch of each in turn, batches drawn in "
-                  "proportion to what is left of each, one objective after the other, or batches "
-                  "drawn by the objectives' shares",
-                  {"round_robin", "proportional", "sequential", "shares"}));
-  v.field(
-      "mixing_ends", mixing_ends,
-      choice_info("round_robin: the epoch ends when the objective with the most batches has been "
-                  "through, or the one with the fewest",
-                  {"longest", "shortest"}));
+  v.field("mixing", mixing,
+          choice_info("how several objectives take turns: a batch of each in turn, batches drawn "
+                      "in proportion to what is left of each, one objective after the other, or "
+                      "batches drawn by the objectives' shares",
+                      {"round_robin", "proportional", "sequential", "shares"}));
+  v.field("mixing_ends", mixing_ends,
+          choice_info("round_robin: the epoch ends when the objective with the most batches has "
+                      "been through, or the one with the fewest",
+                      {"longest", "shortest"}));
 }
 
 std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches,

@@ -31,7 +31,7 @@ std::vector<std::string> orders_with(OrderRow::Needs option) {
 std::vector<int32_t> pick(const OrderData& data, const std::vector<int32_t>& column) {
   if (data.placed == nullptr) return column;
   std::vector<int32_t> picked;
-  for (const int32_t example : *data.placed) picked.push_back(column[static_cast<size_t>(example)]);
+  for (const int32_t example : *data.placed) picked.push_back(column[example]);
   return picked;
 }
 
@@ -126,10 +126,10 @@ std::vector<int32_t> OrderData::side() const {
 }
 
 std::vector<int64_t> OrderData::lengths() const {
-  std::vector<int64_t> lengths(static_cast<size_t>(size()), 0);
+  std::vector<int64_t> lengths(size(), 0);
   for (const auto& column : text_columns(true)) {
     for (size_t i = 0; i < column.size(); ++i) {
-      lengths[i] += static_cast<int64_t>(texts[static_cast<size_t>(column[i])].size());
+      lengths[i] += static_cast<int64_t>(texts[column[i]].size());
     }
   }
   return lengths;
@@ -143,13 +143,13 @@ Matrix<float> OrderData::vectors() const {
   std::vector<std::vector<int32_t>> sequences;
   std::vector<int64_t> row_of_text(texts.size());
   for (const int32_t text : distinct) {
-    row_of_text[static_cast<size_t>(text)] = static_cast<int64_t>(sequences.size());
-    sequences.push_back(texts[static_cast<size_t>(text)]);
+    row_of_text[text] = static_cast<int64_t>(sequences.size());
+    sequences.push_back(texts[text]);
   }
   const Matrix<float> rows = embed(sequences);
   Matrix<float> vectors(size(), rows.cols);
   for (int64_t i = 0; i < size(); ++i) {
-    const auto text = static_cast<size_t>(numbers[static_cast<size_t>(i)]);
+    const auto text = static_cast<size_t>(numbers[i]);
     std::copy_n(rows.row(row_of_text[text]), rows.cols, vectors.row(i));
   }
   return vectors;

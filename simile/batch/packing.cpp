@@ -35,7 +35,7 @@ MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabu
   MaskedTokens masked;
   bool is_chosen = false, has_word = false;
   for (int64_t i = 0; i < batch.tokens(); ++i) {
-    int32_t& id = batch.ids[static_cast<size_t>(i)];
+    int32_t& id = batch.ids[i];
     const auto word = static_cast<size_t>(id);
     if (vocabulary.is_special[word]) {
       has_word = false;
@@ -52,7 +52,7 @@ MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabu
     if (fate < options.mask_share) {
       id = vocabulary.mask;
     } else if (fate < options.mask_share + options.random_share) {
-      id = vocabulary.ordinary[static_cast<size_t>(random.below(vocabulary.ordinary.size()))];
+      id = vocabulary.ordinary[random.below(vocabulary.ordinary.size())];
     }
   }
   return masked;

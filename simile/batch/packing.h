@@ -2,7 +2,6 @@
 // Packed batches of texts that were tokenised once, and their masks for a masked language model.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -31,9 +31,7 @@ ExampleOrder order_length_bucketed(const std::vector<int64_t>& lengths, int64_t 
   const int64_t pool = batch_size * std::min(pool_batches, examples / batch_size + 1);
   for (int64_t begin = 0; begin < whole; begin += pool) {
     std::stable_sort(order.begin() + begin, order.begin() + std::min(whole, begin + pool),
-                     [&](int32_t a, int32_t b) {
-                       return lengths[static_cast<size_t>(a)] < lengths[static_cast<size_t>(b)];
-                     });
+                     [&](int32_t a, int32_t b) { return lengths[a] < lengths[b]; });
   }
   Batches batches = cut_batches(order, batch_size);
   std::vector<int32_t> rest;
@@ -93,7 +91,7 @@ class NeighbourGroups {
       if (!options_.allow_same && shares_text(candidate, group)) continue;
       group.push_back(candidate);
     }
-    for (const int32_t member : group) used_[static_cast<size_t>(member)] = 1;
+    for (const int32_t member : group) used_[member] = 1;
     unused_ -= static_cast<int64_t>(group.size());
     order_.insert(order_.end(), group.begin(), group.end());
   }
@@ -102,15 +100,15 @@ class NeighbourGroups {
     for (const auto& ids : text_ids_) {
       for (const auto& others : text_ids_) {
         for (const int32_t member : group) {
-          const int32_t text = others[static_cast<size_t>(member)];
-          if (text == ids[static_cast<size_t>(candidate)]) return true;
+          const int32_t text = others[member];
+          if (text == ids[candidate]) return true;
         }
       }
     }
     return false;
   }
 
-  bool is_used(int32_t example) const { return used_[static_cast<size_t>(example)] != 0; }
+  bool is_used(int32_t example) const { return used_[example] != 0; }
 
   static constexpr int64_t kUsualGroup = 8;
 
@@ -173,8 +171,8 @@ std::vector<size_t> anchors_of(const LabelledNegatives& negatives, const Batches
                                size_t number, std::vector<int64_t>& seen) {
   std::vector<size_t> anchors;
   for (const int32_t example : batches[number]) {
-    if (!negatives.is_positive[static_cast<size_t>(example)]) continue;
-    const auto anchor = static_cast<size_t>(negatives.anchor[static_cast<size_t>(example)]);
+    if (!negatives.is_positive[example]) continue;
+    const auto anchor = static_cast<size_t>(negatives.anchor[example]);
     if (negatives.of[anchor].empty() || seen[anchor] == static_cast<int64_t>(number)) continue;
     seen[anchor] = static_cast<int64_t>(number);
     anchors.push_back(anchor);
@@ -194,7 +192,7 @@ LabelledNegatives find_labelled_negatives(const std::vector<int32_t>& anchor,
   found.of.resize(anchors);
   std::vector<char> has_positive(anchors, 0);
   for (size_t i = 0; i < anchor.size(); ++i) {
-    if (is_positive[i]) has_positive[static_cast<size_t>(anchor[i])] = 1;
+    if (is_positive[i]) has_positive[anchor[i]] = 1;
   }
   for (size_t i = 0; i < anchor.size(); ++i) {
     const auto own = static_cast<size_t>(anchor[i]);
@@ -207,7 +205,7 @@ LabelledNegatives find_labelled_negatives(const std::vector<int32_t>& anchor,
 int64_t count_filled_batches(const LabelledNegatives& negatives, int64_t most, int64_t batch_size) {
   std::vector<int64_t> positives(negatives.of.size());
   for (size_t i = 0; i < negatives.anchor.size(); ++i) {
-    if (negatives.is_positive[i]) ++positives[static_cast<size_t>(negatives.anchor[i])];
+    if (negatives.is_positive[i]) ++positives[negatives.anchor[i]];
   }
   const auto placed = static_cast<int64_t>(negatives.placed.size());
   int64_t used = placed;

@@ -36,7 +36,7 @@ using Records = std::vector<Record>;
 class Groups {
  public:
   Groups(int64_t examples, uint64_t seed, uint64_t epoch) : stream_(seed, "order groups", epoch) {
-    records_.reserve(static_cast<size_t>(examples));
+    records_.reserve(examples);
   }
 
   void start() {
@@ -122,7 +122,7 @@ ExampleOrder order_words(int64_t examples, const WordsOf& words_of, int64_t grou
   RandomStream draws(seed, "order words", epoch);
   Groups groups(examples, seed, epoch);
   Records by_word;
-  by_word.reserve(static_cast<size_t>(examples));
+  by_word.reserve(examples);
   std::vector<uint64_t> words;
   for (int64_t example = 0; example < examples; ++example) {
     words.clear();
@@ -132,7 +132,7 @@ ExampleOrder order_words(int64_t examples, const WordsOf& words_of, int64_t grou
       groups.add(static_cast<int32_t>(example));
       continue;
     }
-    const uint64_t word = words[static_cast<size_t>(draws.below(words.size()))];
+    const uint64_t word = words[draws.below(words.size())];
     by_word.push_back({word, draws.next(), static_cast<int32_t>(example)});
   }
   cut_runs(std::move(by_word), group_size, groups);
@@ -180,7 +180,7 @@ OrderRow words_row() {
   const auto order = [](const OrderData& data) {
     const std::vector<int32_t> texts = data.side();
     return order_by(data, [&](int64_t example, std::vector<uint64_t>& words) {
-      const auto& own = (*data.words)[static_cast<size_t>(texts[static_cast<size_t>(example)])];
+      const auto& own = (*data.words)[texts[example]];
       words.insert(words.end(), own.begin(), own.end());
     });
   };
@@ -206,7 +206,7 @@ OrderRow clusters_row() {
         cluster_vectors(data.vectors(), std::min(data.options.clusters, data.size()),
                         stream_key(data.seed, fmt::format("clusters/{}", data.epoch)));
     return order_by(data, [&](int64_t example, std::vector<uint64_t>& words) {
-      words.push_back(static_cast<uint64_t>(clusters[static_cast<size_t>(example)]));
+      words.push_back(static_cast<uint64_t>(clusters[example]));
     });
   };
   return {"clusters", "groups of examples from one k-means cluster", kByWords | OrderRow::kVectors,

@@ -116,9 +116,7 @@ void MappedFile::release(size_t offset, size_t size) const {
 }
 
 void MappedFile::expect_jumps(bool jumps) const {
-  if (data_ != nullptr) {
-    madvise(const_cast<char*>(data_), size_, jumps ? MADV_RANDOM : MADV_NORMAL);
-  }
+  if (data_ != nullptr) madvise(const_cast<char*>(data_), size_, jumps ? MADV_RANDOM : MADV_NORMAL);
 }
 
 AtomicFile::AtomicFile(const std::string& path)
@@ -186,14 +184,13 @@ void check_replaceable(const std::string& path, const std::string& marker) {
   if (!fs::exists(fs::symlink_status(path, ignored))) return;
   const bool folder = fs::is_directory(path, ignored);
   if (folder && (fs::is_empty(path, ignored) || file_exists(join_path(path, marker)))) return;
-  throw Error(
-      ErrorKind::kUsage,
-      folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; choose "
-                           "another name or empty it",
-                           path, marker)
-             : fmt::format("'{}' is not a folder and would be replaced by one; choose another "
-                           "name or remove it",
-                           path));
+  throw Error(ErrorKind::kUsage,
+              folder ? fmt::format("'{}' holds other files (it has no {}) and would be replaced; "
+                                   "choose another name or empty it",
+                                   path, marker)
+                     : fmt::format("'{}' is not a folder and would be replaced by one; choose "
+                                   "another name or remove it",
+                                   path));
 }
 
 void replace_folder(const std::string& from, const std::string& path, const std::string& marker) {
@@ -241,10 +238,10 @@ bool FileLock::is_at(const std::string& path) const {
 
 ScratchFolder::ScratchFolder(const std::string& name)
     : path_((fs::temp_directory_path() / (name + "-XXXXXX")).string()) {
-  SIMILE_CHECK(mkdtemp(path_.data()) != nullptr, ErrorKind::kIo,
-               "cannot make a folder '{}' for temporary files: {}; set TMPDIR to one "
-               "that can be written",
-               path_, std::strerror(errno));
+  SIMILE_CHECK(
+      mkdtemp(path_.data()) != nullptr, ErrorKind::kIo,
+      "cannot make a folder '{}' for temporary files: {}; set TMPDIR to one that can be written",
+      path_, std::strerror(errno));
 }
 
 ScratchFolder::~ScratchFolder() {

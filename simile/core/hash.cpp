@@ -10,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <new>
-#include <system_error>
 
 #include "simile/core/detail/check.h"
 #include "simile/core/detail/json.h"

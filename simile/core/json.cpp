@@ -40,8 +40,7 @@ class Watcher {
     const bool named = names_.size() == static_cast<size_t>(depth);
     if (event == Event::object_start || event == Event::array_start) {
       SIMILE_CHECK(!named, ErrorKind::kInput,
-                   "{}: \"{}\" in \"{}\" must be a single value, but it is a list or an "
-                   "object",
+                   "{}: \"{}\" in \"{}\" must be a single value, but it is a list or an object",
                    source_, names_.back(), stream->path.back());
       return true;
     }

@@ -143,9 +143,8 @@ float* FloatBuffer::reserve(int64_t size) {
     data_ = static_cast<float*>(::operator new (bytes, std::align_val_t{alignment_}, std::nothrow));
   }
   SIMILE_CHECK(data_ != nullptr, ErrorKind::kFailed,
-               "{} MB of memory are needed at once, {} MB are free; use smaller batches "
-               "(in training batch_size, chunk_tokens or max_length, else "
-               "--batch-tokens)",
+               "{} MB of memory are needed at once, {} MB are free; use smaller batches (in "
+               "training batch_size, chunk_tokens or max_length, else --batch-tokens)",
                bytes >> 20, available_memory() >> 20);
   size_ = size;
   // Rows of wide matrices lie on a page each.

@@ -47,14 +47,14 @@ Matrix<int32_t> nearest_cells(const InvertedFile& file, const float* queries, in
   ScoreScratch scratch;
   for (int64_t first = 0; first < query_count; first += kPackedQueries) {
     const int64_t some = std::min(kPackedQueries, query_count - first);
-    std::vector<TopRows> best(static_cast<size_t>(some), TopRows(count));
+    std::vector<TopRows> best(some, TopRows(count));
     std::vector<TopRows*> pointers;
     for (TopRows& rows : best) pointers.push_back(&rows);
-    const std::vector<int32_t> no_cell(static_cast<size_t>(some), -1);
+    const std::vector<int32_t> no_cell(some, -1);
     offer_block(file.packed_centres, 0, queries + first * file.centres.cols, no_cell.data(), some,
                 pointers.data(), scratch);
     for (int64_t i = 0; i < some; ++i) {
-      const std::vector<int32_t> cells = best[static_cast<size_t>(i)].take_sorted();
+      const std::vector<int32_t> cells = best[i].take_sorted();
       std::copy(cells.begin(), cells.end(), nearest.row(first + i));
     }
   }
@@ -72,8 +72,8 @@ Matrix<int32_t> true_neighbours(const Matrix<float>& vectors, const std::vector<
   Matrix<int32_t> neighbours(queries.rows, top_n);
   for (int64_t i = 0; i < queries.rows; ++i) {
     int64_t column = 0;
-    for (const Hit& hit : hits[static_cast<size_t>(i)]) {
-      if (hit.id == ids[static_cast<size_t>(i)] || column == top_n) continue;
+    for (const Hit& hit : hits[i]) {
+      if (hit.id == ids[i] || column == top_n) continue;
       neighbours.at(i, column++) = static_cast<int32_t>(hit.id);
     }
   }
@@ -85,23 +85,20 @@ int64_t choose_visits(const Matrix<float>& vectors, const InvertedFile& file,
                       const std::vector<int32_t>& sample, int64_t top_n) {
   const int64_t cells = file.centres.rows, most = std::max<int64_t>(1, cells / kCellShare);
   const Matrix<int32_t> truth = true_neighbours(vectors, sample, top_n);
-  std::vector<int64_t> found_at(static_cast<size_t>(cells), 0);
-  std::vector<int32_t> rank(static_cast<size_t>(cells));
+  std::vector<int64_t> found_at(cells, 0);
+  std::vector<int32_t> rank(cells);
   for (int64_t i = 0; i < truth.rows; ++i) {
-    const Matrix<int32_t> order =
-        nearest_cells(file, vectors.row(sample[static_cast<size_t>(i)]), 1, cells);
-    for (int64_t c = 0; c < cells; ++c) {
-      rank[static_cast<size_t>(order.at(0, c))] = static_cast<int32_t>(c);
-    }
+    const Matrix<int32_t> order = nearest_cells(file, vectors.row(sample[i]), 1, cells);
+    for (int64_t c = 0; c < cells; ++c) rank[order.at(0, c)] = static_cast<int32_t>(c);
     for (int64_t j = 0; j < top_n; ++j) {
-      const int32_t cell = file.cell_of[static_cast<size_t>(truth.at(i, j))];
-      ++found_at[static_cast<size_t>(rank[static_cast<size_t>(cell)])];
+      const int32_t cell = file.cell_of[truth.at(i, j)];
+      ++found_at[rank[cell]];
     }
   }
   const double wanted = kWantedRecall * static_cast<double>(truth.values.size());
   int64_t visits = 0;
   for (int64_t found = 0; visits < most && static_cast<double>(found) < wanted; ++visits) {
-    found += found_at[static_cast<size_t>(visits)];
+    found += found_at[visits];
   }
   return std::max<int64_t>(1, visits);
 }
@@ -118,7 +115,7 @@ struct Visits {
 
   GroupedRows by_cell(int64_t cell_count) const {
     GroupedRows plan = group_rows(cells, cell_count);
-    for (int32_t& entry : plan.rows) entry = places[static_cast<size_t>(entry)];
+    for (int32_t& entry : plan.rows) entry = places[entry];
     return plan;
   }
 };
@@ -156,19 +153,19 @@ struct QueryBatch {
 
 void visit_cells(const InvertedFile& file, const GroupedRows& plan, QueryBatch& batch) {
   const int64_t D = batch.vectors.cols;
-  std::vector<float> queries(static_cast<size_t>(kPackedQueries * D));
-  std::vector<int32_t> ids(static_cast<size_t>(kPackedQueries));
+  std::vector<float> queries(kPackedQueries * D);
+  std::vector<int32_t> ids(kPackedQueries);
   std::vector<TopRows*> best(static_cast<size_t>(kPackedQueries));
   ScoreScratch scratch;
   for (int64_t cell = 0; cell < file.centres.rows; ++cell) {
     const int64_t end = plan.offsets[static_cast<size_t>(cell) + 1];
-    for (int64_t at = plan.offsets[static_cast<size_t>(cell)]; at < end; at += kPackedQueries) {
+    for (int64_t at = plan.offsets[cell]; at < end; at += kPackedQueries) {
       const int64_t count = std::min(kPackedQueries, end - at);
       const int32_t* places = plan.rows.data() + at;
       gather_rows(batch.vectors, places, count, queries.data());
       for (int64_t i = 0; i < count; ++i) {
-        ids[static_cast<size_t>(i)] = batch.ids[places[i]];
-        best[static_cast<size_t>(i)] = &batch.best[static_cast<size_t>(places[i])];
+        ids[i] = batch.ids[places[i]];
+        best[i] = &batch.best[places[i]];
       }
       offer_block(file.rows, cell, queries.data(), ids.data(), count, best.data(), scratch);
     }
@@ -186,7 +183,7 @@ void search_cells(const Matrix<float>& vectors, const InvertedFile& file, const 
   for (TopRows& rows : batch.best) rows.tighten();
   visit_cells(file, plan.far, batch);
   for (int64_t i = 0; i < count; ++i) {
-    const std::vector<int32_t> nearest = batch.best[static_cast<size_t>(i)].take_sorted();
+    const std::vector<int32_t> nearest = batch.best[i].take_sorted();
     std::copy_n(nearest.begin(), neighbours.cols, neighbours.row(ids[i]));
   }
 }
@@ -197,7 +194,7 @@ double measure_recall(const Matrix<float>& vectors, const std::vector<int32_t>& 
   int64_t found = 0;
   std::vector<int32_t> row;
   for (int64_t i = 0; i < truth.rows; ++i) {
-    const int32_t* begin = neighbours.row(sample[static_cast<size_t>(i)]);
+    const int32_t* begin = neighbours.row(sample[i]);
     row.assign(begin, begin + neighbours.cols);
     std::sort(row.begin(), row.end());
     found += std::count_if(truth.row(i), truth.row(i) + truth.cols, [&](int32_t id) {
@@ -215,8 +212,7 @@ void approximate_neighbours(const Matrix<float>& vectors, Matrix<int32_t>& neigh
   std::vector<int32_t> tuned =
       sample_rows(vectors.rows, std::min(2 * kSampled, vectors.rows), stream);
   shuffle(tuned, stream);
-  const std::vector<int32_t> measured(tuned.begin() + static_cast<std::ptrdiff_t>(tuned.size() / 2),
-                                      tuned.end());
+  const std::vector<int32_t> measured(tuned.begin() + tuned.size() / 2, tuned.end());
   tuned.resize(std::max<size_t>(1, tuned.size() / 2));
   {
     const InvertedFile file = make_inverted_file(vectors);

@@ -30,12 +30,12 @@ void lower_distances(const Matrix<float>& rows, const float* centre,
                      std::vector<float>& distances) {
   run_parallel((rows.rows + kBlock - 1) / kBlock, 1, [&](int64_t task) {
     const int64_t first = task * kBlock, count = std::min(kBlock, rows.rows - first);
-    std::vector<float> scores(static_cast<size_t>(kBlock));
+    std::vector<float> scores(kBlock);
     scan_kernels().scan({centre, 1, rows.row(first), count, rows.cols,
                          VectorMetric::kSquaredDistance, scores.data(), kBlock});
     for (int64_t j = 0; j < count; ++j) {
-      float& distance = distances[static_cast<size_t>(first + j)];
-      distance = std::min(distance, -scores[static_cast<size_t>(j)]);
+      float& distance = distances[first + j];
+      distance = std::min(distance, -scores[j]);
     }
   });
 }
@@ -58,8 +58,7 @@ int32_t draw_far_row(const std::vector<float>& distances, RandomStream& stream) 
 Matrix<float> spread_centres(const Matrix<float>& sample, int64_t centres, RandomStream& stream) {
   const Matrix<float> rows = take_rows(
       sample, sample_rows(sample.rows, std::min(sample.rows, centres * kSpreadRows), stream));
-  std::vector<float> distances(static_cast<size_t>(rows.rows),
-                               std::numeric_limits<float>::infinity());
+  std::vector<float> distances(rows.rows, std::numeric_limits<float>::infinity());
   std::vector<int32_t> chosen;
   for (int64_t c = 0; c < centres; ++c) {
     const int32_t row = c == 0 ? static_cast<int32_t>(stream.below(distances.size()))
@@ -71,13 +70,13 @@ Matrix<float> spread_centres(const Matrix<float>& sample, int64_t centres, Rando
 }
 
 void set_mean(const Matrix<float>& rows, const int32_t* ids, int64_t count, float* mean) {
-  std::vector<double> sum(static_cast<size_t>(rows.cols), 0.0);
+  std::vector<double> sum(rows.cols, 0.0);
   for (int64_t i = 0; i < count; ++i) {
     const float* row = rows.row(ids[i]);
-    for (int64_t d = 0; d < rows.cols; ++d) sum[static_cast<size_t>(d)] += row[d];
+    for (int64_t d = 0; d < rows.cols; ++d) sum[d] += row[d];
   }
   for (int64_t d = 0; d < rows.cols; ++d) {
-    mean[d] = static_cast<float>(sum[static_cast<size_t>(d)] / static_cast<double>(count));
+    mean[d] = static_cast<float>(sum[d] / static_cast<double>(count));
   }
 }
 
@@ -88,17 +87,17 @@ std::vector<int32_t> farthest_rows(const Matrix<float>& rows, const std::vector<
   for (int64_t i = 0; i < rows.rows; ++i) {
     const float* row = rows.row(i);
     distances.push_back(0.5 * std::inner_product(row, row + rows.cols, row, 0.0) -
-                        static_cast<double>(scores[static_cast<size_t>(i)]));
+                        static_cast<double>(scores[i]));
   }
   std::vector<int32_t> order(distances.size());
   std::iota(order.begin(), order.end(), 0);
   count = std::min(count, rows.rows);
   std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int32_t a, int32_t b) {
-    const double left = distances[static_cast<size_t>(a)];
-    const double right = distances[static_cast<size_t>(b)];
+    const double left = distances[a];
+    const double right = distances[b];
     return left != right ? left > right : a < b;
   });
-  order.resize(static_cast<size_t>(count));
+  order.resize(count);
   return order;
 }
 
@@ -106,10 +105,10 @@ void move_centres(const Matrix<float>& rows, const NearestCentres& nearest,
                   Matrix<float>& centres) {
   const GroupedRows groups = group_rows(nearest.centre, centres.rows);
   const auto size = [&](int64_t c) {
-    return groups.offsets[static_cast<size_t>(c) + 1] - groups.offsets[static_cast<size_t>(c)];
+    return groups.offsets[static_cast<size_t>(c) + 1] - groups.offsets[c];
   };
   run_parallel(centres.rows, 1, [&](int64_t c) {
-    const int32_t* ids = groups.rows.data() + groups.offsets[static_cast<size_t>(c)];
+    const int32_t* ids = groups.rows.data() + groups.offsets[c];
     if (size(c) > 0) set_mean(rows, ids, size(c), centres.row(c));
   });
   std::vector<int64_t> empty;
@@ -131,14 +130,12 @@ void check_vectors(const Matrix<float>& vectors, const char* work) {
   const bool finite = std::all_of(vectors.values.begin(), vectors.values.end(),
                                   [](float value) { return std::abs(value) < 1e15f; });
   SIMILE_CHECK(finite, ErrorKind::kFailed,
-               "{}: an embedding is not finite (or beyond 1e15); has training "
-               "diverged?",
-               work);
+               "{}: an embedding is not finite (or beyond 1e15); has training diverged?", work);
 }
 
 std::vector<int32_t> sample_rows(int64_t rows, int64_t count, RandomStream& stream) {
   std::vector<int32_t> sample;
-  sample.reserve(static_cast<size_t>(count));
+  sample.reserve(count);
   // Knuth's selection sampling: each row is taken with what is still wanted over what is left.
   for (int64_t row = 0; row < rows && static_cast<int64_t>(sample.size()) < count; ++row) {
     const int64_t wanted = count - static_cast<int64_t>(sample.size());
@@ -157,8 +154,7 @@ GroupedRows group_rows(const std::vector<int32_t>& group_of, int64_t groups) {
   std::vector<int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
   result.rows.resize(group_of.size());
   for (size_t row = 0; row < group_of.size(); ++row) {
-    result.rows[static_cast<size_t>(next[static_cast<size_t>(group_of[row])]++)] =
-        static_cast<int32_t>(row);
+    result.rows[next[group_of[row]]++] = static_cast<int32_t>(row);
   }
   return result;
 }
@@ -171,16 +167,16 @@ NearestCentres nearest_centres(const Matrix<float>& vectors, const Matrix<float>
   run_parallel((vectors.rows + kPackedQueries - 1) / kPackedQueries, 1, [&](int64_t task) {
     const int64_t first = task * kPackedQueries;
     const int64_t count = std::min(kPackedQueries, vectors.rows - first);
-    std::vector<float> scores(static_cast<size_t>(kPackedQueries * kPackedRows));
+    std::vector<float> scores(kPackedQueries * kPackedRows);
     for (int64_t c = 0; c < centres.rows; c += kPackedRows) {
       const int64_t columns = std::min(kPackedRows, centres.rows - c);
       packed.score(0, c, columns, vectors.row(first), count, scores.data(), kPackedRows);
       for (int64_t i = 0; i < count; ++i) {
         const float* row = scores.data() + i * kPackedRows;
         const float* best = std::max_element(row, row + columns);
-        if (!(*best > nearest.score[static_cast<size_t>(first + i)])) continue;
-        nearest.score[static_cast<size_t>(first + i)] = *best;
-        nearest.centre[static_cast<size_t>(first + i)] = static_cast<int32_t>(c + (best - row));
+        if (!(*best > nearest.score[first + i])) continue;
+        nearest.score[first + i] = *best;
+        nearest.centre[first + i] = static_cast<int32_t>(c + (best - row));
       }
     }
   });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/neighbours/exact_search.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -110,7 +109,7 @@ struct Range {
 // is that of query i with row `row` + j. `call` has all rows.
 template <typename Use>
 void scan_range(detail::ScanCall call, Range range, const Use& use) {
-  std::vector<float> scores(static_cast<size_t>(call.query_count * kRows));
+  std::vector<float> scores(call.query_count * kRows);
   call.scores = scores.data();
   call.stride = kRows;
   const StoredRows rows(call.rows, 0, call.D, call.number);
@@ -127,10 +126,10 @@ void scan_range(detail::ScanCall call, Range range, const Use& use) {
 
 // The best rows of the range for the queries of `call`, which has all rows.
 std::vector<TopHits> search_piece(const detail::ScanCall& call, Range range, int64_t top_k) {
-  std::vector<TopHits> best(static_cast<size_t>(call.query_count), TopHits(top_k));
+  std::vector<TopHits> best(call.query_count, TopHits(top_k));
   scan_range(call, range, [&](int64_t begin, int64_t count, const float* scores) {
     for (int64_t i = 0; i < call.query_count; ++i) {
-      TopHits& hits = best[static_cast<size_t>(i)];
+      TopHits& hits = best[i];
       for (int64_t j = 0; j < count; ++j) hits.push(begin + j, scores[i * kRows + j]);
     }
   });
@@ -177,23 +176,22 @@ std::vector<std::vector<Hit>> exact_search(const float* rows, int64_t row_count,
 std::vector<std::vector<Hit>> exact_search(const StoredRows& rows, int64_t row_count,
                                            const float* queries, int64_t query_count, int64_t top_k,
                                            VectorMetric metric, const int64_t* places) {
-  std::vector<std::vector<Hit>> results(static_cast<size_t>(query_count));
+  std::vector<std::vector<Hit>> results(query_count);
   if (row_count == 0 || top_k <= 0) return results;
   top_k = std::min(top_k, row_count);
   const Pieces cut(row_count, query_count);
-  std::vector<std::vector<TopHits>> partial(static_cast<size_t>(cut.tasks()));
+  std::vector<std::vector<TopHits>> partial(cut.tasks());
   run_parallel(cut.tasks(), 1, [&](int64_t task) {
     const auto call = scan_call(rows, row_count, queries + cut.first_query(task) * rows.D,
                                 cut.queries(task), metric, places);
-    partial[static_cast<size_t>(task)] = search_piece(call, cut.range(task), top_k);
+    partial[task] = search_piece(call, cut.range(task), top_k);
   });
   for (int64_t i = 0; i < query_count; ++i) {
     TopHits best(top_k);
     for (int64_t p = 0; p < cut.pieces; ++p) {
-      best.merge(partial[static_cast<size_t>(i / kQueries * cut.pieces + p)]
-                        [static_cast<size_t>(i % kQueries)]);
+      best.merge(partial[i / kQueries * cut.pieces + p][static_cast<size_t>(i % kQueries)]);
     }
-    results[static_cast<size_t>(i)] = best.take_sorted();
+    results[i] = best.take_sorted();
   }
   return results;
 }

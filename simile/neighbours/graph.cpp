@@ -120,7 +120,7 @@ void GraphFile::check_links(const uint32_t* links, int64_t count, const Level* l
 }
 
 const uint32_t* GraphFile::links(uint32_t node, int64_t level) const {
-  const Level& of = levels_[static_cast<size_t>(level - 1)];
+  const Level& of = levels_[level - 1];
   const uint32_t* const place = std::lower_bound(of.nodes, of.nodes + of.size, node);
   return of.links + (place - of.nodes) * kUpperLinks;
 }
@@ -198,9 +198,7 @@ class GraphWalker::Walk {
   std::vector<Hit> hits() {
     std::vector<Near>& best = notes_.best;
     std::sort(best.begin(), best.end(), is_nearer);
-    if (static_cast<int64_t>(best.size()) > settings_.top_k) {
-      best.resize(static_cast<size_t>(settings_.top_k));
-    }
+    if (static_cast<int64_t>(best.size()) > settings_.top_k) best.resize(settings_.top_k);
     std::vector<Hit> hits;
     for (const Near& near : best) hits.push_back({near.node, near.score});
     return hits;

@@ -164,9 +164,8 @@ class GraphReader {
 std::string build_graph(const VectorRows& rows, const std::string& path, const std::string& owner,
                         const BuildProgress& progress) {
   SIMILE_CHECK(rows.count < kNoNode, ErrorKind::kInput,
-               "'{}': a graph of {} vectors; it holds fewer than {}; use --approximate "
-               "never",
-               path, rows.count, kNoNode);
+               "'{}': a graph of {} vectors; it holds fewer than {}; use --approximate never", path,
+               rows.count, kNoNode);
   try {
     ShortSpace space(rows.D, rows.metric);
     Hnsw graph(&space, static_cast<size_t>(rows.count), kUpperLinks, kBuildBreadth);
@@ -181,10 +180,10 @@ std::string build_graph(const VectorRows& rows, const std::string& path, const s
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    detail::throw_error(ErrorKind::kFailed,
-                        "'{}': no graph of {} vectors: {}; use "
-                        "--approximate never to search without one",
-                        path, rows.count, error.what());
+    detail::throw_error(
+        ErrorKind::kFailed,
+        "'{}': no graph of {} vectors: {}; use --approximate never to search without one", path,
+        rows.count, error.what());
   }
 }
 

@@ -22,7 +22,7 @@ using detail::TopRows;
 constexpr int64_t kRows = 128;  // rows compared at a time
 
 std::vector<int32_t> all_rows(int64_t rows) {
-  std::vector<int32_t> ids(static_cast<size_t>(rows));
+  std::vector<int32_t> ids(rows);
   std::iota(ids.begin(), ids.end(), 0);
   return ids;
 }
@@ -39,10 +39,10 @@ void compare_all(const Matrix<float>& vectors, const std::vector<WantedRow>& wan
   std::vector<int32_t> ids;
   for (const WantedRow& row : wanted) ids.push_back(row.id);
   const auto count = static_cast<int64_t>(ids.size());
-  std::vector<float> queries(static_cast<size_t>(count * vectors.cols));
+  std::vector<float> queries(count * vectors.cols);
   detail::gather_rows(vectors, ids.data(), count, queries.data());
   std::vector<detail::TopHits> best(ids.size(), detail::TopHits(neighbours.cols));
-  std::vector<float> scores(static_cast<size_t>(count * kRows));
+  std::vector<float> scores(count * kRows);
   for (int64_t begin = 0; begin < vectors.rows; begin += kRows) {
     const int64_t rows = std::min(kRows, vectors.rows - begin);
     detail::scan_kernels().scan({queries.data(), count, vectors.row(begin), rows, vectors.cols,
@@ -50,9 +50,7 @@ void compare_all(const Matrix<float>& vectors, const std::vector<WantedRow>& wan
     for (int64_t i = 0; i < count; ++i) {
       const float* row = scores.data() + i * kRows;
       for (int64_t j = 0; j < rows; ++j) {
-        if (begin + j != ids[static_cast<size_t>(i)]) {
-          best[static_cast<size_t>(i)].push(begin + j, row[j]);
-        }
+        if (begin + j != ids[i]) best[i].push(begin + j, row[j]);
       }
     }
   }
@@ -68,9 +66,9 @@ void compare_candidates(const Matrix<float>& vectors, WantedRow wanted,
                         std::vector<int32_t> candidates, Matrix<int32_t>& neighbours) {
   const auto count = static_cast<int64_t>(candidates.size());
   std::sort(candidates.begin(), candidates.end());
-  std::vector<float> rows(static_cast<size_t>(count * vectors.cols));
+  std::vector<float> rows(count * vectors.cols);
   detail::gather_rows(vectors, candidates.data(), count, rows.data());
-  std::vector<float> scores(static_cast<size_t>(count + 4));
+  std::vector<float> scores(count + 4);
   detail::scan_kernels().scan({vectors.row(wanted.id), 1, rows.data(), count, vectors.cols,
                                VectorMetric::kSquaredDistance, scores.data(), count + 4});
   TopRows best(neighbours.cols);
@@ -100,9 +98,9 @@ void sift(const Matrix<float>& vectors, const detail::PackedRows& packed, float 
           const std::vector<int32_t>& rows, int64_t first, int64_t count,
           Matrix<int32_t>& neighbours) {
   const int32_t* ids = rows.data() + first;
-  std::vector<float> queries(static_cast<size_t>(count * vectors.cols));
+  std::vector<float> queries(count * vectors.cols);
   detail::gather_rows(vectors, ids, count, queries.data());
-  std::vector<TopRows> best(static_cast<size_t>(count), TopRows(neighbours.cols, margin));
+  std::vector<TopRows> best(count, TopRows(neighbours.cols, margin));
   std::vector<TopRows*> pointers;
   for (TopRows& top : best) pointers.push_back(&top);
   detail::ScoreScratch scratch;
@@ -110,8 +108,8 @@ void sift(const Matrix<float>& vectors, const detail::PackedRows& packed, float 
   std::vector<WantedRow> unclear;
   for (int64_t i = 0; i < count; ++i) {
     const WantedRow wanted{ids[i], first + i};
-    std::vector<int32_t> candidates = best[static_cast<size_t>(i)].take_sorted();
-    if (best[static_cast<size_t>(i)].overflowed()) {
+    std::vector<int32_t> candidates = best[i].take_sorted();
+    if (best[i].overflowed()) {
       unclear.push_back(wanted);
     } else {
       compare_candidates(vectors, wanted, std::move(candidates), neighbours);
@@ -144,13 +142,13 @@ PackedRows::PackedRows(const Matrix<float>& vectors, std::vector<int32_t> order,
 
 void PackedRows::pack_block(const Matrix<float>& vectors, int64_t block) {
   const int64_t D = vectors.cols;
-  std::vector<float> rows(static_cast<size_t>(std::min(kPackedRows, size(block)) * D));
+  std::vector<float> rows(std::min(kPackedRows, size(block)) * D);
   for (int64_t first = 0; first < size(block); first += kPackedRows) {
     const int64_t count = std::min(kPackedRows, size(block) - first);
     gather_rows(vectors, order_.data() + begin(block) + first, count, rows.data());
-    packed_[static_cast<size_t>(block)].set_columns(first, count, rows.data());
+    packed_[block].set_columns(first, count, rows.data());
     for (int64_t j = 0; j < count; ++j) {
-      bias_[static_cast<size_t>(begin(block) + first + j)] =
+      bias_[begin(block) + first + j] =
           static_cast<float>(-0.5 * vector_kernels().sum_of_squares(rows.data() + j * D, D));
     }
   }
@@ -158,8 +156,8 @@ void PackedRows::pack_block(const Matrix<float>& vectors, int64_t block) {
 
 void PackedRows::score(int64_t block, int64_t first, int64_t rows, const float* queries,
                        int64_t count, float* scores, int64_t stride) const {
-  packed_[static_cast<size_t>(block)].multiply_columns(
-      queries, count, first, rows, bias_.data() + begin(block) + first, scores, stride);
+  packed_[block].multiply_columns(queries, count, first, rows, bias_.data() + begin(block) + first,
+                                  scores, stride);
 }
 
 ScoreScratch::ScoreScratch()
@@ -177,7 +175,7 @@ void offer_block(const PackedRows& rows, int64_t block, const float* queries, co
       const int64_t found =
           scan_kernels().find(scores, columns, best[i]->threshold(), scratch.found.data());
       for (int64_t f = 0; f < found; ++f) {
-        const int32_t j = scratch.found[static_cast<size_t>(f)];
+        const int32_t j = scratch.found[f];
         if (row_ids[j] != ids[i]) best[i]->push(row_ids[j], scores[j]);
       }
     }

@@ -98,7 +98,7 @@ struct VectorRows {
   VectorMetric metric = VectorMetric::kInnerProduct;
   StoredNumber number = StoredNumber::kFp32;
 
-  const StoredRows& part(int64_t i) const { return parts[static_cast<size_t>(i >> shift)]; }
+  const StoredRows& part(int64_t i) const { return parts[i >> shift]; }
   int64_t place(int64_t i) const { return i & ((int64_t{1} << shift) - 1); }
   const char* row(int64_t i) const { return part(i).row(place(i)); }
   void read(int64_t i, float* out) const { part(i).read(place(i), out); }

@@ -31,7 +31,7 @@ class PackedRows {
   int64_t blocks() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   int64_t size(int64_t block) const { return begin(block + 1) - begin(block); }
   // Where the block begins in ids().
-  int64_t begin(int64_t block) const { return offsets_[static_cast<size_t>(block)]; }
+  int64_t begin(int64_t block) const { return offsets_[block]; }
   const std::vector<int32_t>& ids() const { return order_; }
 
   // scores[i * stride + j], j < rows, of queries [count, D] against the block's rows from `first`

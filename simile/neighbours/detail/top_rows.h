@@ -66,7 +66,7 @@ class TopRows {
   }
 
   void shrink() {
-    const auto best = keys_.begin() + static_cast<std::ptrdiff_t>(k_);
+    const auto best = keys_.begin() + k_;
     std::nth_element(keys_.begin(), best - 1, keys_.end(), std::greater<>());
     threshold_ = score(keys_[k_ - 1]) - margin_;
     const uint64_t lowest = key(threshold_) << 32;
@@ -122,7 +122,7 @@ class TopHits {
       hits_.clear();
       return;
     }
-    const auto last = hits_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    const auto last = hits_.begin() + k_ - 1;
     std::nth_element(hits_.begin(), last, hits_.end(), better_hit);
     threshold_ = last->score;
     hits_.resize(k_);
