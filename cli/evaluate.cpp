@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -229,18 +230,30 @@ std::vector<Report> evaluate_models(EvaluateArguments& arguments, Terminal& term
   check_model_options(arguments.models, arguments.model_options);
   std::vector<const Task*> all;
   for (const auto& task : tasks) all.push_back(task.get());
-  const auto shared = std::make_shared<const SharedTexts>(all);
+  // MODEL and hybrid:MODEL take the vectors of one scorer, which is kept for the last of them.
+  const auto vectors_of = [](const std::string& model) {
+    const std::string vectors = hybrid_model(model);
+    return vectors.empty() ? model : vectors;
+  };
+  std::map<std::string, int64_t> uses;
+  for (const std::string& model : arguments.models) ++uses[vectors_of(model)];
+  std::map<std::string, std::shared_ptr<Scorer>> opened;
   std::vector<std::vector<Report>> by_task(tasks.size());
   for (const std::string& model : arguments.models) {
-    const std::unique_ptr<Scorer> scorer =
-        make_set_scorer(model, arguments.model_options, arguments.fusion, terminal);
-    scorer->embed_once(shared);
+    const std::string name = vectors_of(model);
+    std::shared_ptr<Scorer>& vectors = opened[name];
+    if (vectors == nullptr) {
+      vectors = make_scorer(name, arguments.model_options, terminal);
+      vectors->embed_once(std::make_shared<const SharedTexts>(all, uses[name]));
+    }
+    const auto scorer = make_set_scorer(model, vectors, arguments.fusion);
     for (size_t i = 0; i < tasks.size(); ++i) {
       Predictions predictions;
       by_task[i].push_back(tasks[i]->evaluate(*scorer, arguments.predictions,
                                               arguments.intervals ? &predictions : nullptr));
       if (arguments.intervals) add_intervals(predictions, by_task[i].back());
     }
+    if (--uses[name] == 0) opened.erase(name);
   }
   std::vector<Report> reports;
   for (const auto& of_task : by_task) reports.insert(reports.end(), of_task.begin(), of_task.end());

@@ -113,12 +113,11 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
                              });
 }
 
-std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const ModelOptions& options,
-                                        const FusionOptions& fusion, Terminal& terminal) {
-  const std::string vectors = hybrid_model(model);
-  if (vectors.empty()) return make_scorer(model, options, terminal);
-  return std::make_unique<HybridScorer>(model, std::make_shared<Bm25Scorer>(),
-                                        make_scorer(vectors, options, terminal), fusion);
+std::shared_ptr<Scorer> make_set_scorer(const std::string& model,
+                                        const std::shared_ptr<Scorer>& vectors,
+                                        const FusionOptions& fusion) {
+  if (hybrid_model(model).empty()) return vectors;
+  return std::make_shared<HybridScorer>(model, std::make_shared<Bm25Scorer>(), vectors, fusion);
 }
 
 }  // namespace simile::cli

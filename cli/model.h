@@ -64,8 +64,10 @@ void check_model_options(const std::vector<std::string>& models, const ModelOpti
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
                                     Terminal& terminal);
 
-// The same, or hybrid:MODEL for one of them together with BM25, for what scores whole sets.
-std::unique_ptr<Scorer> make_set_scorer(const std::string& model, const ModelOptions& options,
-                                        const FusionOptions& fusion, Terminal& terminal);
+// For what scores whole sets: hybrid:MODEL, one of them together with BM25, of the scorer `vectors`
+// of MODEL, or the latter itself for another name.
+std::shared_ptr<Scorer> make_set_scorer(const std::string& model,
+                                        const std::shared_ptr<Scorer>& vectors,
+                                        const FusionOptions& fusion);
 
 }  // namespace simile::cli

@@ -90,6 +90,23 @@ TEST_F(HybridTest, IsAheadOfBothOnTheShippedExample) {
   EXPECT_EQ(reports[2]["notes"][0], "bm25 and simile-mini, zsum with 0.5 of the vectors");
 }
 
+// The warning counts the texts that are embedded together.
+TEST_F(HybridTest, AModelAndItsHybridEmbedEachTextOnce) {
+  std::string cut;
+  for (int i = 0; i < 1000; ++i) cut += " fox";
+  write("c.tsv", "id\ttext\nd1\ta dog\nd2\ta cat\nd3\t" + cut + "\n");
+  write("q.tsv", "id\ttext\nq1\tthe dog\nq2\tthe cat\n");
+  write("r.tsv", "query_id\tdoc_id\trelevance\nq1\td1\t1\nq2\td2\t1\n");
+  const Outcome outcome = shell(
+      "simile evaluate --quiet --json --task ranking --queries q.tsv --corpus c.tsv --qrels r.tsv "
+      "--model hybrid:$M --model bm25 --model $M --model hybrid:$M");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out).size(), 4U);
+  const std::string warning = "1 of 5 texts were cut";
+  EXPECT_THAT(outcome.err, HasSubstr(warning));
+  EXPECT_EQ(outcome.err.find(warning), outcome.err.rfind(warning));
+}
+
 TEST_F(HybridTest, RanksAlikeOnAnyNumberOfThreads) {
   const std::string rank = kFaq + "--model hybrid:words:simile-mini --depth 100 ";
   EXPECT_EQ(shell(rank + "--threads 1 --predictions a.trec && " + rank +

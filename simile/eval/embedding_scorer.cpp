@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "simile/core/detail/check.h"
 #include "simile/encode/predictor.h"
@@ -258,6 +259,7 @@ Matrix<float> EmbeddingScorer::embed(const std::vector<std::string>& texts) {
 }
 
 void EmbeddingScorer::embed_once(const std::shared_ptr<const SharedTexts>& texts) {
+  if (std::exchange(embeds_once_, true)) return;
   for (Embed* embed : {&embed_, &retrieval_.queries, &retrieval_.documents}) {
     if (!*embed) continue;
     const auto checked = [embed = *embed](const std::vector<std::string>& asked) {

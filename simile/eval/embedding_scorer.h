@@ -83,6 +83,7 @@ class EmbeddingScorer : public Scorer {
   Retrieval retrieval_;
   Similarity similarity_;
   RunHead heads_;
+  bool embeds_once_ = false;
 };
 
 // The heads of an encoder, as scorers ask for them; null without heads. `events` must outlive the

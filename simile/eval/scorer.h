@@ -98,8 +98,8 @@ class Scorer {
   virtual Matrix<float> embed(const std::vector<std::string>& texts);
 
   // From now on keeps the vectors of these texts, each of which is then embedded once, or once for
-  // each prompt that stands before it. A scorer without vectors does nothing, which is one that
-  // does not override this.
+  // each prompt that stands before it. Only the first call counts. A scorer without vectors does
+  // nothing, which is one that does not override this.
   virtual void embed_once(const std::shared_ptr<const SharedTexts>& /*texts*/) {}
 
   // What a reader of the scores should know of them, for Report::notes.

@@ -8,8 +8,8 @@
 #include "simile/eval/task.h"
 
 namespace simile {
-SharedTexts::SharedTexts(const std::vector<const Task*>& tasks) {
-  if (tasks.size() < 2) return;
+SharedTexts::SharedTexts(const std::vector<const Task*>& tasks, int64_t scorers) {
+  if (tasks.size() < 2 && scorers < 2) return;
   std::unordered_set<std::string_view> of_earlier, of_this;
   for (const Task* task : tasks) {
     const TestTexts texts = task->texts();
@@ -18,7 +18,7 @@ SharedTexts::SharedTexts(const std::vector<const Task*>& tasks) {
       if (side != nullptr) of_this.insert(side->begin(), side->end());
     }
     for (const std::string_view text : of_this) {
-      if (!of_earlier.insert(text).second) places_.emplace(text, size());
+      if (scorers > 1 || !of_earlier.insert(text).second) places_.emplace(text, size());
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that more than one of several tasks asks for, such as the corpus of a dev and a test
-// set: a model embeds them once for all (Scorer::embed_once()).
+// The texts that are asked for more than once: by several tasks, such as the corpus of a dev and a
+// test set, or for MODEL and hybrid:MODEL. A model embeds them once for all (Scorer::embed_once()).
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class Task;
 
 class SharedTexts {
  public:
-  // `tasks` outlive it.
-  explicit SharedTexts(const std::vector<const Task*>& tasks);
+  // `tasks` outlive it. `scorers`: how many scorers of the same vectors each task evaluates.
+  explicit SharedTexts(const std::vector<const Task*>& tasks, int64_t scorers = 1);
 
   int64_t size() const { return static_cast<int64_t>(places_.size()); }
 
-  // From 0; negative for a text that fewer than two tasks ask for.
+  // From 0; negative for a text that is not shared.
   int64_t place(const std::string& text) const;
 
  private:

@@ -62,6 +62,7 @@ TEST(SharedTexts, AreThoseOfSeveralTasks) {
   EXPECT_THAT(places, ElementsAre(0, 1, 2, 3));
   for (const char* text : {"what", "c", "", "nowhere"}) EXPECT_LT(shared.place(text), 0) << text;
   EXPECT_EQ(SharedTexts({&dev}).size(), 0);
+  EXPECT_EQ(SharedTexts({&dev}, 2).size(), 4);
   EXPECT_EQ(SharedTexts({}).size(), 0);
 }
 
@@ -103,6 +104,28 @@ TEST(SharedTexts, ScorersGiveTheSameWithThem) {
   // Texts of pairs are embedded as documents without a prompt of their own are.
   vectors->score_pairs({"red"}, {"blue"});
   EXPECT_EQ(embedder.calls.size(), 1U);
+}
+
+TEST(SharedTexts, AreEmbeddedOnceForAModelAndItsHybrid) {
+  const Texts corpus = {"red", "green", "blue", "red"}, queries = {"r", "bl"};
+  const TextTask task(queries, corpus);
+  Embedder embedder, alone;
+  const auto vectors = std::make_shared<EmbeddingScorer>("model", embedder.embed());
+  vectors->embed_once(std::make_shared<const SharedTexts>(std::vector<const Task*>{&task}, 2));
+  HybridScorer hybrid("hybrid:model", make_lexical_scorer("bm25"), vectors);
+  hybrid.embed_once(std::make_shared<const SharedTexts>(std::vector<const Task*>{&task}));
+  HybridScorer other("hybrid:other", make_lexical_scorer("bm25"),
+                     std::make_shared<EmbeddingScorer>("other", alone.embed()));
+  vectors->rank(queries, corpus, {}, 0);
+  const auto found = hybrid.rank(queries, corpus, {}, 0);
+  const auto expected = other.rank(queries, corpus, {}, 0);
+  for (size_t q = 0; q < queries.size(); ++q) {
+    for (size_t i = 0; i < corpus.size(); ++i) {
+      EXPECT_EQ(found[q][i].document, expected[q][i].document);
+      EXPECT_EQ(found[q][i].score, expected[q][i].score);
+    }
+  }
+  EXPECT_THAT(embedder.calls, ElementsAre(Texts{"r", "bl", "red", "green", "blue"}));
 }
 
 TEST(SharedTexts, AreKeptForEachPromptApart) {

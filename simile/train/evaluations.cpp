@@ -54,17 +54,21 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, ModelWeights&
   return make_encoder_scorer(name, encoder, std::move(heads), {}, events);
 }
 
+std::vector<const Task*> tasks_of(const EvaluationSets& sets) {
+  std::vector<const Task*> tasks;
+  for (const Evaluations* set : sets) {
+    for (const Evaluation& each : set->list()) tasks.push_back(each.task.get());
+  }
+  return tasks;
+}
+
 Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, EventSink& events,
                     const std::string& predictions) {
   std::vector<const Evaluation*> all;
-  std::vector<const Task*> tasks;
   for (const Evaluations* set : sets) {
-    for (const Evaluation& each : set->list()) {
-      all.push_back(&each);
-      tasks.push_back(each.task.get());
-    }
+    for (const Evaluation& each : set->list()) all.push_back(&each);
   }
-  scorer.embed_once(std::make_shared<const SharedTexts>(tasks));
+  scorer.embed_once(std::make_shared<const SharedTexts>(tasks_of(sets)));
   Scores scores;
   for (const Evaluation* each : all) {
     Predictions& kept = scores.predictions.emplace_back();

@@ -43,6 +43,7 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, ModelWeights&
                                           EventSink& events);
 
 using EvaluationSets = std::vector<const Evaluations*>;
+std::vector<const Task*> tasks_of(const EvaluationSets& sets);
 
 // One report per evaluation, those of one set, then of the next, and the predictions behind each. A
 // text of several evaluations is embedded once. Where a head scores and the scorer has none, the

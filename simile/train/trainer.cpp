@@ -14,6 +14,7 @@
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
+#include "simile/eval/shared_texts.h"
 #include "simile/index/search_settings.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/batch_feed.h"
@@ -204,7 +205,8 @@ class TrainingRun final : public SteppedTraining {
         is_start && !counts
             ? ProductType::kFloat
             : choose_inference_products(options.precision, weights_.placement().device);
-    Scores scores = evaluate_weights({&evaluations_}, options_.name, "", products);
+    const auto scorer = make_model_scorer(options_.name, weights_, start_, products, events_);
+    Scores scores = evaluate_all({&evaluations_}, *scorer, true, events_);
     std::vector<Report> reports = scores.reports;
     if (is_start && products == ProductType::kFloat) at_start_ = std::move(scores);
     if (const auto losses = stage_->measure_losses()) reports.push_back(*losses);
@@ -229,13 +231,6 @@ class TrainingRun final : public SteppedTraining {
     }
     state_.selection = selection_->state();
     state_.evaluated_step = state_.step;
-  }
-
-  Scores evaluate_weights(const EvaluationSets& sets, const std::string& name,
-                          const std::string& predictions = "",
-                          ProductType products = ProductType::kFloat) {
-    const auto scorer = make_model_scorer(name, weights_, start_, products, events_);
-    return evaluate_all(sets, *scorer, true, events_, predictions);
   }
 
   Temperatures current_temperatures() {
@@ -350,8 +345,9 @@ class TrainingRun final : public SteppedTraining {
     round_to_precision(options_, weights_.encoder());
     const std::string collapse = describe_collapse(sample_vectors({}));
     if (!collapse.empty()) events_.warning(collapse);
-    const Scores trained =
-        evaluate_weights({&evaluations_, &tests_}, options_.name, folder_.predictions_path());
+    make_final_scorer(options_.name, "hybrid");
+    const Scores trained = evaluate_all({&evaluations_, &tests_}, *final_scorer_, true, events_,
+                                        folder_.predictions_path());
     result.selected_value = selected_value(trained.reports);
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        trained.reports);
@@ -393,10 +389,8 @@ class TrainingRun final : public SteppedTraining {
     if (!is_trained && baseline != "hybrid:untrained") {
       return evaluate_all(sets, *make_lexical_scorer(baseline), false, silent_events()).reports;
     }
-    const std::string name = is_trained ? options_.name : start_name();
-    HybridScorer scorer(hybrid_name(name), std::make_shared<Bm25Scorer>(),
-                        make_model_scorer(name, weights_, start_, ProductType::kFloat, events_),
-                        options_.hybrid);
+    HybridScorer scorer(hybrid_name(final_scorer_->name()), std::make_shared<Bm25Scorer>(),
+                        final_scorer_, options_.hybrid);
     return evaluate_all(sets, scorer, false, events_,
                         is_trained ? folder_.hybrid_predictions_path() : "")
         .reports;
@@ -429,21 +423,29 @@ class TrainingRun final : public SteppedTraining {
   // interrupted has from then, and the tests for the baseline `untrained`, or where there is
   // nothing else.
   Scores evaluate_start() {
-    const bool is_baseline = std::count(options_.baselines.begin(), options_.baselines.end(),
-                                        std::string("untrained")) > 0;
-    const std::string name = start_name();
+    const std::string name = options_.model.empty() ? "untrained" : "zero-shot";
     weights_.assign(start_.weights);
-    const bool is_tested = is_baseline || evaluations_.list().empty();
+    make_final_scorer(name, "hybrid:untrained");
+    const bool is_tested = has_baseline("untrained") || evaluations_.list().empty();
     EvaluationSets missing;
     if (!at_start_) missing.push_back(&evaluations_);
     if (is_tested) missing.push_back(&tests_);
     Scores scores = at_start_ ? std::move(*at_start_) : Scores();
     for (Report& report : scores.reports) report.model = name;
-    if (!missing.empty()) scores.add(evaluate_weights(missing, name));
+    if (!missing.empty()) scores.add(evaluate_all(missing, *final_scorer_, true, events_));
     return scores;
   }
 
-  std::string start_name() const { return options_.model.empty() ? "untrained" : "zero-shot"; }
+  bool has_baseline(const std::string& name) const {
+    return std::count(options_.baselines.begin(), options_.baselines.end(), name) > 0;
+  }
+
+  // Of the weights as they are: one embedding of each text for them and for `hybrid`.
+  void make_final_scorer(const std::string& name, const std::string& hybrid) {
+    final_scorer_ = make_model_scorer(name, weights_, start_, ProductType::kFloat, events_);
+    final_scorer_->embed_once(std::make_shared<const SharedTexts>(
+        tasks_of({&evaluations_, &tests_}), has_baseline(hybrid) ? 2 : 1));
+  }
 
   size_t stage_number() const { return static_cast<size_t>(state_.stage); }
   const StageOptions& stage_options() const { return options_.stages[stage_number()]; }
@@ -461,7 +463,8 @@ class TrainingRun final : public SteppedTraining {
   RunLoop loop_;  // after all that is read: a mistake in the recipe changes nothing on disk
   const RunFolder& folder_;
   TrainState& state_;
-  std::optional<Scores> at_start_;  // on the evaluations, before the first step
+  std::optional<Scores> at_start_;        // on the evaluations, before the first step
+  std::shared_ptr<Scorer> final_scorer_;  // make_final_scorer()
 
   // While a stage runs.
   std::optional<NegativeMiner> miner_;

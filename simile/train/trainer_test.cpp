@@ -151,6 +151,33 @@ TEST_F(TrainerTest, BothModelsAreEvaluatedTogetherWithBm25) {
               HasSubstr("did you mean 'hybrid'"));
 }
 
+// Counts the texts that a run embeds.
+class EmbeddedTexts : public EventSink {
+ public:
+  void progress(const Progress& progress) override {
+    if (progress.task != "embed") return;
+    count += progress.done - before_;
+    before_ = progress.done == progress.total ? 0 : progress.done;
+  }
+  int64_t count = 0;
+
+ private:
+  int64_t before_ = 0;
+};
+
+TEST_F(TrainerTest, TextsAreEmbeddedOnceForAModelAndItsHybrid) {
+  const auto embedded = [&](const std::string& baselines) {
+    EmbeddedTexts events;
+    train(recipe({"baselines=" + baselines,
+                  "tests={name: test, task: sts, data: " + path("dev.tsv") + "}"}),
+          path("run"), false, true, events);
+    return events.count;
+  };
+  const int64_t alone = embedded("[untrained]");
+  EXPECT_GT(alone, 0);
+  EXPECT_EQ(embedded("[untrained, hybrid, hybrid:untrained]"), alone);
+}
+
 TEST_F(TrainerTest, RunJsonRepeatsTheRunBitForBitOnAnyNumberOfThreads) {
   const int before = thread_count();
   set_thread_count(1);
