@@ -38,10 +38,11 @@ constexpr SizeRow kSizes[] = {
     {&EncoderKeys::vocabulary, &EncoderConfig::vocabulary, kMostRows},
     {&EncoderKeys::positions, &EncoderConfig::positions, kMostRows}};
 
-const EncoderFamily& known_family(const std::string& model_type, const std::string& source) {
+const EncoderFamily& known_family(const std::string& model_type, const std::string& source,
+                                  const char* remark = "") {
   const EncoderFamily* family = find_encoder_family(model_type);
   SIMILE_CHECK(family != nullptr && family->read_variant != nullptr, ErrorKind::kInput,
-               "{}: \"model_type\" is \"{}\"; known: {}", source, model_type,
+               "{}: \"model_type\" is \"{}\"{}; known: {}", source, model_type, remark,
                fmt::join(encoder_family_names(), ", "));
   return *family;
 }
@@ -196,7 +197,9 @@ EncoderConfig parse_encoder_config(const std::string& text, const std::string& s
   const detail::JsonObject json(parsed, source);
   EncoderConfig c;
   c.model_type = json.text("model_type");
-  const EncoderFamily& family = known_family(c.model_type, source);
+  const bool writes_text = text.find("ForCausalLM\"") != text.npos;
+  const EncoderFamily& family =
+      known_family(c.model_type, source, writes_text ? ", a decoder, which writes text" : "");
   const EncoderKeys& keys = family.keys;
   const auto number = [&](const std::string& key, double fallback, double least) {
     return key.empty() ? fallback : json.number_or(key.c_str(), fallback, least, 1.0);

@@ -73,7 +73,9 @@ TEST(EncoderConfig, WhatCannotBeUsedIsNamed) {
   };
   const Case cases[] = {
       {"model_type", "", "\"model_type\" is missing"},
-      {"model_type", "\"t5\"", "known: bert"},
+      {"model_type", "\"t5\"", "is \"t5\"; known: bert"},
+      {"model_type", "\"llama\", \"architectures\": [\"LlamaForCausalLM\"]",
+       "is \"llama\", a decoder, which writes text; known: bert"},
       {"hidden_size", "", "\"hidden_size\" is missing"},
       {"hidden_size", "0", "\"hidden_size\" must be"},
       {"hidden_size", "-32", "\"hidden_size\" must be"},

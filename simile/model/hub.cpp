@@ -15,6 +15,7 @@
 #include "simile/core/file.h"
 #include "simile/core/options.h"
 #include "simile/data/web.h"
+#include "simile/model/model_files.h"
 
 namespace simile {
 namespace {
@@ -49,84 +50,6 @@ std::string model_folder(const HubName& name, const HubSettings& settings) {
   const size_t slash = folder.find('/');
   if (slash != folder.npos) folder.replace(slash, 1, "--");
   return join_path(settings.cache, folder);
-}
-
-std::string folder_of(const std::string& file) {
-  const size_t slash = file.rfind('/');
-  return slash == file.npos ? "" : file.substr(0, slash + 1);
-}
-
-bool is_weights(const std::string& file) {
-  return ends_with(file, ".safetensors") || ends_with(file, ".bin");
-}
-
-// Whether a file is the model's in a form for other programs.
-bool is_export(const std::string& file) {
-  static const std::set<std::string> folders = {"onnx", "openvino", "coreml", "tflite", "gguf"};
-  return folders.count(file.substr(0, file.find('/'))) > 0;
-}
-
-// The files that the program reads, and what its user should read.
-std::vector<std::string> choose_files(const std::vector<std::string>& files) {
-  std::set<std::string> with_safetensors;
-  for (const std::string& file : files) {
-    if (ends_with(file, ".safetensors")) with_safetensors.insert(folder_of(file));
-  }
-  std::vector<std::string> chosen;
-  for (const std::string& file : files) {
-    const std::string name = file.substr(folder_of(file).size());
-    const bool is_torch = name == "pytorch_model.bin" ||
-                          (starts_with(name, "pytorch_model-") && ends_with(name, ".bin"));
-    const bool is_read = ends_with(name, ".json") || ends_with(name, ".txt") ||
-                         ends_with(name, ".model") || ends_with(name, ".safetensors") ||
-                         name == "README.md" || starts_with(name, "LICENSE") ||
-                         (is_torch && with_safetensors.count(folder_of(file)) == 0);
-    const bool is_hidden = starts_with(file, ".") || file.find("/.") != file.npos;
-    if (is_read && !is_hidden && !is_export(file)) chosen.push_back(file);
-  }
-  return chosen;
-}
-
-void check_files(const HubName& name, const std::vector<std::string>& files) {
-  const auto any = [&](const auto& test) { return std::any_of(files.begin(), files.end(), test); };
-  const auto has = [&](const std::string& file) {
-    return std::count(files.begin(), files.end(), file) > 0;
-  };
-  const auto refuse = [&](const std::string& what) {
-    detail::throw_error(ErrorKind::kInput, "{}: {}; nothing was fetched", name.text(), what);
-  };
-  if (has("adapter_config.json") && !has("config.json")) {
-    refuse(
-        "an adapter (LoRA), which changes another model; merge it into its base model and give "
-        "that");
-  }
-  const std::vector<std::string> chosen = choose_files(files);
-  if (std::any_of(chosen.begin(), chosen.end(), is_weights) &&
-      (has("config.json") || has("modules.json")))
-    return;
-  if (any([](const std::string& file) { return ends_with(file, ".gguf"); })) {
-    refuse(
-        "its weights are GGUF files, which are for llama.cpp; give the model that they were made "
-        "from");
-  }
-  if (any([](const std::string& file) {
-        return ends_with(file, ".onnx") || ends_with(file, ".h5") || ends_with(file, ".msgpack");
-      })) {
-    refuse(
-        "its weights are there for ONNX, TensorFlow or JAX alone; expected model.safetensors or "
-        "pytorch_model.bin");
-  }
-  for (const std::string& file : files) {
-    if (ends_with(file, "/config.json") && !is_export(file)) {
-      refuse(
-          fmt::format("no model lies in its first folder, but there is one in '{}'; download that "
-                      "folder by hand and give its path",
-                      folder_of(file)));
-    }
-  }
-  refuse(
-      "no model that can be read: config.json with model.safetensors or pytorch_model.bin is "
-      "missing");
 }
 
 struct ModelInfo {
@@ -182,10 +105,12 @@ class Fetch {
     const ModelInfo info = read_info();
     std::vector<std::string> names;
     for (const ModelInfo::File& file : info.files) names.push_back(file.name);
-    check_files(name_, names);
+    const std::string problem = explain_no_model("", names);
+    SIMILE_CHECK(problem.empty(), ErrorKind::kInput, "{} {}; nothing was fetched", name_.text(),
+                 problem);
     std::vector<HubFile> files;
     int64_t total = 0, done = 0;
-    for (const std::string& name : choose_files(names)) {
+    for (const std::string& name : choose_model_files(names)) {
       files.push_back(ask_for(name, info.commit));
       total += files.back().bytes;
     }
@@ -360,7 +285,7 @@ bool is_set(const char* name) {
 bool has_weights(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    if (is_weights(entry.path().string()) && entry.is_regular_file(error)) return true;
+    if (is_weight_file(entry.path().string()) && entry.is_regular_file(error)) return true;
   }
   return false;
 }

@@ -19,6 +19,7 @@
 #include "simile/model/encoder_family.h"
 #include "simile/model/hub.h"
 #include "simile/model/joined_model.h"
+#include "simile/model/model_files.h"
 #include "simile/model/static_weights.h"
 
 namespace simile {
@@ -89,8 +90,9 @@ std::vector<std::string> model_folders(const std::string& program_folder,
   return folders;
 }
 
-std::string resolve_model(const std::string& name_or_path) {
-  const std::string& name = name_or_path;
+namespace {
+
+std::string find_model(const std::string& name) {
   SIMILE_CHECK(
       !starts_with(name, kHybridPrefix), ErrorKind::kUsage,
       "'{}': a hybrid scores texts beside others of a set or a corpus, in "
@@ -124,6 +126,14 @@ std::string resolve_model(const std::string& name_or_path) {
   fail(name, folders);
 }
 
+}  // namespace
+
+std::string resolve_model(const std::string& name_or_path) {
+  std::string folder = find_model(name_or_path);
+  refuse_lfs_pointers(folder);
+  return folder;
+}
+
 namespace {
 
 using detail::Json;
@@ -146,6 +156,20 @@ std::string find_tokenizer(const std::string& folder) {
                       folder);
 }
 
+// A cross-encoder would load as a plain encoder, but its vectors mean nothing.
+void refuse_cross_encoder(const Json& config, const std::string& path) {
+  const auto names = config.find("architectures"), labels = config.find("id2label");
+  if (names == config.end() || !names->is_array() || names->empty() || !(*names)[0].is_string() ||
+      labels == config.end() || !labels->is_object() || labels->size() != 1)
+    return;
+  const std::string name = (*names)[0].get<std::string>();
+  SIMILE_CHECK(!ends_with(name, "ForSequenceClassification"), ErrorKind::kInput,
+               "{}: a cross-encoder ({} with one label), which scores two texts read together and "
+               "makes no vectors; expected a sentence encoder, such as "
+               "sentence-transformers/all-MiniLM-L6-v2 (simile get ORG/NAME)",
+               path, name);
+}
+
 // Model2Vec's folders, where they have no modules.json: a static table beside a config.json of its
 // own, which says whether vectors are normalised.
 bool read_model2vec(const std::string& path, ModelSettings& settings) {
@@ -153,6 +177,7 @@ bool read_model2vec(const std::string& path, ModelSettings& settings) {
   if (!file_exists(config)) return false;
   const Json parsed = detail::read_json(config);
   const JsonObject json(parsed, config);
+  refuse_cross_encoder(parsed, config);
   if (json.text_or("model_type", "") != "model2vec") return false;
   settings.encoder = read_static_config(find_weights(path));
   settings.pooling.modes.clear();
@@ -213,12 +238,17 @@ void open_parts(const std::string& folder, ModelFolder& model, EventSink& events
 
 void check_is_model(const std::string& path) {
   SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
-               "model folder '{}' does not exist; expected a folder with config.json, "
-               "weights and tokenizer.json, or the name of a model that was fetched from "
-               "the Hugging Face hub (simile get ORG/NAME)",
-               path);
-  if (file_exists(join_path(path, "config.json")) || !file_exists(join_path(path, "run.json")))
-    return;
+               "model folder '{}' {}; expected a folder with config.json, weights and "
+               "tokenizer.json, or the name of a model that was fetched from the Hugging Face hub "
+               "(simile get ORG/NAME)",
+               path,
+               !file_exists(path)         ? "does not exist"
+               : ends_with(path, ".gguf") ? "is a GGUF file, which is for llama.cpp"
+                                          : "is a file");
+  const auto has = [&](const char* name) { return file_exists(join_path(path, name)); };
+  if (has("config.json") || (has("modules.json") && !has("adapter_config.json"))) return;
+  SIMILE_CHECK(has("run.json"), ErrorKind::kInput, "'{}' {}", path,
+               explain_no_model(path, list_model_files(path)));
   const std::string model = join_path(path, "model");
   throw Error(ErrorKind::kInput,
               folder_exists(model)

@@ -14,6 +14,7 @@
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/model/joined_model.h"
+#include "simile/model/model_files.h"
 #include "simile/model/safetensors.h"
 #include "simile/model/torch_file.h"
 
@@ -276,16 +277,8 @@ std::string find_weights(const std::string& folder) {
     const std::string path = join_path(folder, name);
     if (file_exists(path)) return path;
   }
-  std::string hint = "is it a model folder?";
-  for (const char* other : {"tf_model.h5", "flax_model.msgpack", "model.onnx", "onnx/model.onnx"}) {
-    if (file_exists(join_path(folder, other))) {
-      hint = fmt::format("{} is not read: save the model with torch", other);
-    }
-  }
-  detail::throw_error(ErrorKind::kInput,
-                      "'{}' has neither model.safetensors nor pytorch_model.bin, nor an index "
-                      "of several such files (.index.json); {}",
-                      folder, hint);
+  detail::throw_error(ErrorKind::kInput, "'{}' {}", folder,
+                      explain_no_weights(list_model_files(folder)));
 }
 
 std::unique_ptr<TensorSource> open_weights(const std::string& path) {

@@ -120,7 +120,7 @@ TEST_F(WeightFiles, WeightsOfOtherProgramsAreNamed) {
     find_weights(folder_);
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("tf_model.h5 is not read"));
+    EXPECT_THAT(error.what(), HasSubstr("tf_model.h5', a file for TensorFlow"));
   }
 }
 

@@ -114,6 +114,15 @@ broken header && printf '\xff\xff\xff\xff\xff\xff\xff\x7f' | dd of=header/model.
 broken badmodules && printf '[{"idx": 0, "type": "x.Unknown", "path": ""}]' >badmodules/modules.json
 broken shortvocab && head -n 5 model/vocab.txt >shortvocab/vocab.txt
 broken badtokenizer && printf '{"model": 5}' >badtokenizer/tokenizer.json
+broken pointer && rm pointer/checksums.json &&
+  printf 'version https://git-lfs.github.com/spec/v1\noid sha256:53aa\nsize 9086\n' >pointer/model.safetensors
+mkdir adapter gguf above && : >adapter/adapter_config.json && : >gguf/model-q8_0.gguf
+cp -r model above/kept
+broken onnx && rm onnx/model.safetensors && : >onnx/model.onnx
+broken decoder && rm decoder/checksums.json &&
+  printf '{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}' >decoder/config.json
+broken cross && rm cross/checksums.json cross/modules.json &&
+  sed -i '0,/{/s//{"id2label": {"0": "LABEL_0"},/; s/BertModel/BertForSequenceClassification/' cross/config.json
 
 # Indexes with a fault.
 mkdir noindex
