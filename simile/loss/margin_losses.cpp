@@ -29,10 +29,10 @@ Tensor hard_pairs(const Tensor& distances, const Tensor& is_positive) {
   std::vector<double> near, far;  // distances of the positive and of the negative pairs
   for (int64_t i = 0; i < values.size(0); ++i) (positive[i] ? near : far).push_back(d[i]);
 
-  const double for_positives = far.size() > 1 ? *std::min_element(far.begin(), far.end())  //
-                                              : mean_of(near);
+  const double for_positives =
+      far.empty() ? mean_of(near) : *std::min_element(far.begin(), far.end());
   const double for_negatives =
-      near.size() > 1 ? *std::max_element(near.begin(), near.end()) : mean_of(far);
+      near.empty() ? mean_of(far) : *std::max_element(near.begin(), near.end());
   const Tensor hard = torch::zeros_like(values);
   for (int64_t i = 0; i < values.size(0); ++i) {
     if (positive[i] ? d[i] > for_positives : d[i] < for_negatives) hard.data_ptr<double>()[i] = 1;

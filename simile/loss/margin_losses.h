@@ -37,8 +37,9 @@ torch::Tensor contrastive_loss(const LossInput& input, const ContrastiveOptions&
 // A sum, not a mean, and without the factor 1/2. Positive pairs are those with y_i > t.
 //   P  positive pairs farther apart than the nearest negative pair
 //   N  negative pairs nearer than the farthest positive pair
-// With fewer than two pairs of the other kind, P holds the positive pairs farther apart than their
-// mean, and N the negative pairs nearer than theirs: so it is with only one kind in the batch.
+// Without a pair of the other kind, P holds the positive pairs farther apart than their mean, and N
+// the negative pairs nearer than theirs. So does version 6 of sentence-transformers; earlier ones
+// did the same with a single pair of the other kind.
 // Which pairs are hard is decided on values; gradients flow through the distances of those.
 struct OnlineContrastiveOptions : ContrastiveOptions {};
 

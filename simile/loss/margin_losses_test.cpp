@@ -94,14 +94,18 @@ TEST(OnlineContrastive, CountsOnlyPairsOnTheWrongSideOfTheOtherKind) {
   EXPECT_EQ(value_of({0.5, 0.75, 1.0, 3.0}, {1, 1, 0, 0}), 0.0);
 }
 
-TEST(OnlineContrastive, WithOnePairOfAKindTheOtherIsComparedWithItsOwnMean) {
+TEST(OnlineContrastive, WithOneKindAloneItIsComparedWithItsOwnMean) {
   EXPECT_NEAR(value_of({1.0, 3.0}, {1, 1}), 9.0, 1e-12);
   EXPECT_NEAR(value_of({0.5, 1.5}, {0, 0}), 1.5 * 1.5, 1e-12);
-  // One positive at 0.25, far below the negatives' mean of 1; both kinds judged apart.
-  EXPECT_NEAR(value_of({0.25, 0.5, 1.5}, {1, 0, 0}), 1.5 * 1.5, 1e-12);
-  EXPECT_NEAR(value_of({1.0, 3.0, 9.0}, {1, 1, 0}), 9.0, 1e-12);
   EXPECT_EQ(value_of({1.0}, {1}), 0.0);
   EXPECT_EQ(value_of({1.0}, {0}), 0.0);
+}
+
+TEST(OnlineContrastive, ASinglePairOfAKindIsWhatTheOtherIsComparedWith) {
+  EXPECT_EQ(value_of({0.25, 0.5, 1.5}, {1, 0, 0}), 0.0);
+  EXPECT_NEAR(value_of({1.0, 0.5, 1.5}, {1, 0, 0}), 1.0 + 1.5 * 1.5, 1e-12);
+  EXPECT_EQ(value_of({1.0, 3.0, 9.0}, {1, 1, 0}), 0.0);
+  EXPECT_NEAR(value_of({1.0, 3.0, 1.5}, {1, 1, 0}), 9.0 + 0.25, 1e-12);
 }
 
 TEST(OnlineContrastive, GradientsMatchFiniteDifferences) {

@@ -201,10 +201,10 @@ def online_contrastive(case, tensors, o):
         (near if y > o.get('threshold', 0.5) else far).append(d)
     total = tensors['left'].sum() * 0
     for d in near:
-        if d > (min(far) if len(far) > 1 else sum(near) / len(near)):
+        if d > (min(far) if far else sum(near) / len(near)):
             total = total + d ** 2
     for d in far:
-        if d < (max(near) if len(near) > 1 else sum(far) / len(far)):
+        if d < (max(near) if near else sum(far) / len(far)):
             total = total + above_zero(o.get('margin', 0.5) - d) ** 2
     return total
 
