@@ -43,8 +43,7 @@ PackedBatch pack(const Workload& sequences) {
 Trainer::Trainer(const std::string& model_folder, double dropout, ProductType products)
     : folder_(open_model_folder(model_folder, silent_events())),
       products_(products),
-      node_(make_fused_encoder(folder_.settings.encoder.shape(),
-            allocate_encoder_memory(folder_.settings.encoder.shape(), torch::kCPU), products),
+      node_(make_fused_encoder(folder_.settings.encoder.shape(), {}, products)),
       loss_(mnrl_options()) {
   dropout_.key = stream_key(1, "dropout");
   start_again(dropout);
