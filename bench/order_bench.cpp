@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/batch/word_order.h"
+#include "simile/batch/orders.h"
 #include "simile/core/detail/check.h"
 #include "simile/core/matrix.h"
 #include "simile/core/parallel.h"

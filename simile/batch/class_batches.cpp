@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/class_batches.h"
-
 #include <algorithm>
 #include <queue>
 #include <tuple>
 
 #include "simile/batch/order_table.h"
+#include "simile/batch/orders.h"
 #include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 

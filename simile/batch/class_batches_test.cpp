@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/class_batches.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "simile/batch/orders.h"
 #include "simile/core/error.h"
 
 namespace simile {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/distinct_batches.h"
-
 #include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "simile/batch/order_table.h"
+#include "simile/batch/orders.h"
 #include "simile/core/random.h"
 
 namespace simile {

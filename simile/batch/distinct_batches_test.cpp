@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/distinct_batches.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
+#include "simile/batch/orders.h"
 #include "simile/core/random.h"
 
 namespace simile {

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/batch/class_batches.h"
-#include "simile/batch/distinct_batches.h"
-#include "simile/batch/word_order.h"
+#include "simile/batch/orders.h"
 #include "simile/core/detail/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/kernel/matrix_product.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/word_order.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "simile/batch/order_table.h"
+#include "simile/batch/orders.h"
 #include "simile/core/detail/check.h"
 #include "simile/core/random.h"
 #include "simile/neighbours/clusters.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/batch/word_order.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "simile/batch/orders.h"
 #include "simile/core/detail/error_of_test.h"
 
 namespace simile {
