@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "simile/core/error.h"
-#include "simile/text/sentencepiece_document.h"
-#include "simile/text/sentencepiece_model.h"
+#include "simile/text/sentencepiece.h"
 #include "simile/text/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -65,7 +65,7 @@ void apply_override(ConfigNode& root, const std::string& key, const ConfigNode& 
 enum class DataFolder { kMustExist, kMayBeMissing };
 
 // Without the keys `data` and `variants`, which are resolved, and `tune`, the ranges of a search
-// (simile/experiment/tune_plan.h). Errors: those of load_config() and
+// (simile/experiment/tuning.h). Errors: those of load_config() and
 // apply_override(); ErrorKind::kRecipe for a variant that the recipe does not list, and for $data/
 // in a recipe without `data`; ErrorKind::kInput where `data` is no folder.
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,

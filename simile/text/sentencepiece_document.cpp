@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/sentencepiece_document.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_document.h"
+#include "simile/text/sentencepiece.h"
 #include "simile/text/utf8.h"
 
 namespace simile {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/sentencepiece_model.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <unordered_map>
 
 #include "simile/core/detail/check.h"
+#include "simile/text/sentencepiece.h"
 #include "simile/text/utf8.h"
 
 namespace simile {

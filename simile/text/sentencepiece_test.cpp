@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simile/text/sentencepiece.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -7,8 +9,6 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
-#include "simile/text/sentencepiece_document.h"
-#include "simile/text/sentencepiece_model.h"
 #include "simile/text/tokenizer.h"
 #include "simile/text/utf8.h"
 

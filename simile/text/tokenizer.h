@@ -75,7 +75,7 @@ class Tokenizer {
  public:
   // `path`: a model folder (tokenizer.json, else vocab.txt, else vocab.json and merges.txt of
   // GPT-2's or RoBERTa's kind, both with the settings of tokenizer_config.json, else
-  // sentencepiece.bpe.model or spiece.model as sentencepiece_document.h tells), a tokenizer.json, a
+  // sentencepiece.bpe.model or spiece.model as sentencepiece.h tells), a tokenizer.json, a
   // vocab.txt, or a sentencepiece .model. Errors (kInput, naming file and key): a file that is
   // missing, not JSON or not as expected; a component of unknown type; ids with gaps or given
   // twice; a special token that does not exist.

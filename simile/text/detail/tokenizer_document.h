@@ -32,7 +32,7 @@ std::string byte_pair_document(const std::string& folder);
 // A tokeniser from a sentencepiece model and the settings in `folder`, which name its family:
 // "tokenizer_class" of tokenizer_config.json, else "model_type" of config.json, else plain. Errors
 // (kInput, naming the file): another tokenizer_class; values of the wrong type; as
-// parse_sentencepiece_model() and the other sentencepiece_document() (sentencepiece_document.h).
+// parse_sentencepiece_model() and the other sentencepiece_document() (sentencepiece.h).
 std::string sentencepiece_document(const std::string& model, const std::string& folder);
 
 // For the writers.
