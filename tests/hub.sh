@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # hub.sh SIMILE [PYTHON]: fetches a model from a local hub, whole, killed at ten moments, and with the hub's own client
-# (huggingface_hub, where PYTHON has it) on the same cache. The model is $SIMILE_HUB_MODEL or the one in the repository.
+# (huggingface_hub, where PYTHON has it) on the same cache. The model is the published all-MiniLM-L6-v2 where
+# scripts/get-published.sh finds it, else the one in the repository.
 set -euo pipefail
 simile=$1 python=${2:-python3}
 here=$(cd "$(dirname "$0")" && pwd)
-model=${SIMILE_HUB_MODEL:-$here/../models/simile-mini}
+model=$("$here/../scripts/get-published.sh" --find all-MiniLM-L6-v2 2>/dev/null) || model=$here/../models/simile-mini
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 0; }
 work=$(mktemp -d)
 server=
