@@ -255,6 +255,7 @@ void show_info(const IndexArguments& arguments, bool json, Terminal&) {
     document["passages"] = info.vectors;
     document["passage_tokens"] = info.model.passages.passage_tokens;
     document["passage_overlap"] = info.model.passages.passage_overlap;
+    document["passage_whole"] = info.model.passages.passage_whole.value_or(0);
   }
   if (info.model.metadata) document["metadata"] = *info.model.metadata;
   const SearchSettings search = read_search_settings(path);

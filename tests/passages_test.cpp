@@ -54,7 +54,7 @@ class PassagesTest : public ShellTest {
 };
 
 TEST_F(PassagesTest, HitsAreTheBestPassagesOfDocuments) {
-  build("i", "--passage-tokens 12 --passage-overlap 4");
+  build("i", "--passage-tokens 12 --passage-overlap 4 --passage-whole 0");
   const Json info = run("simile index info --index i");
   EXPECT_EQ(info["documents"], 3);
   EXPECT_GT(info["passages"], 5);
@@ -79,7 +79,7 @@ TEST_F(PassagesTest, HitsAreTheBestPassagesOfDocuments) {
 TEST_F(PassagesTest, VectorsAreThoseOfThePassagesTexts) {
   const Outcome built = shell(
       "simile index build --quiet --model simile-mini --index i --corpus c.jsonl "
-      "--passage-tokens 12 --passage-overlap 4");
+      "--passage-tokens 12 --passage-overlap 4 --passage-whole 0");
   ASSERT_EQ(built.code, 0) << built.err;
   const Outcome outcome = shell("simile export --index i --to qdrant-jsonl --output -");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -96,7 +96,7 @@ TEST_F(PassagesTest, VectorsAreThoseOfThePassagesTexts) {
 }
 
 TEST_F(PassagesTest, AddAndDeleteDoWholeDocuments) {
-  build("i", "--passage-tokens 12 --passage-overlap 4");
+  build("i", "--passage-tokens 12 --passage-overlap 4 --passage-whole 0");
   write("more.tsv",
         "id\ttext\nlong\tjust a fox\nnew\tthe sun and the dog and the cat and the fox "
         "and the hill and the sea\n");
@@ -157,7 +157,7 @@ TEST_F(PassagesTest, DocumentsLikeOneAreFoundWithoutIt) {
 }
 
 TEST_F(PassagesTest, EachPassageAsksForDocumentsLikeItsOwn) {
-  build("i", "--passage-tokens 12 --passage-overlap 4");
+  build("i", "--passage-tokens 12 --passage-overlap 4 --passage-whole 0");
   std::map<std::string, double> best;
   std::istringstream lines(shell("simile export --index i --to qdrant-jsonl --output -").out);
   for (std::string line; std::getline(lines, line);) {
@@ -203,7 +203,7 @@ TEST_F(PassagesTest, WhatWasExportedIsImportedWithTheSameHits) {
 {"id":"b","text":"a fox and a dog\nran over the hill and slept in the sun; nobody saw them go","lang":"de"}
 {"id":"b#1","text":"the sun","lang":"de"}
 )");
-  for (const char* passages : {"", "--passage-tokens 12 --passage-overlap 4"}) {
+  for (const char* passages : {"", "--passage-tokens 12 --passage-overlap 4 --passage-whole 0"}) {
     ASSERT_EQ(
         shell(fmt::format("simile index build --quiet --overwrite --model $M --index i --corpus "
                           "m.jsonl --metadata '*' --hybrid-weight 0.75 --hybrid-rule rrf {}",

@@ -37,7 +37,7 @@ cat >rows.jsonl <<'EOF'
 {"id": "a#1", "text": "the sun", "year": 2021}
 {"id": "b", "text": "the sea"}
 EOF
-"$program" index build --model simile-mini --index rows --corpus rows.jsonl --metadata year,who --passage-tokens 8 \
+"$program" index build --model simile-mini --index rows --corpus rows.jsonl --metadata year,who --passage-tokens 8 --passage-whole 0 \
     --passage-overlap 2 --quiet
 "$program" export --index rows --to pgvector --output rows.sql --table rows --quiet
 "$program" search --index corpus --queries "$root/examples/faq/queries.tsv" --mode vector --top-k 10 --output found.trec --quiet

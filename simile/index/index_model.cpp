@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <utility>
@@ -17,6 +18,10 @@
 
 namespace simile {
 namespace {
+
+// Tokens of documents that are not split, at most. A passage lacks what stands around it, so one
+// vector of such a document finds more (docs/results/hybrid.md).
+constexpr int64_t kMostWhole = 512;
 
 namespace fs = std::filesystem;
 
@@ -119,6 +124,9 @@ PassageSplitter::PassageSplitter(const SentenceEncoder& encoder, const PassageOp
                "passage_tokens: {}, but the model reads {} tokens, of which {} are "
                "special ones and its prompt; expected at most {}",
                passages.passage_tokens, limit, around, limit - around);
+  if (!passages.passage_whole) {
+    passages_.passage_whole = limit == 0 ? 0 : std::min(limit - around, kMostWhole);
+  }
 }
 
 void PassageSplitter::split(std::vector<Document>& documents) const {

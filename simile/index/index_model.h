@@ -74,6 +74,9 @@ class PassageSplitter {
   PassageSplitter(const SentenceEncoder& encoder, const PassageOptions& passages,
                   const EncodeOptions& encode);
 
+  // With the default of `passage_whole` in place.
+  const PassageOptions& passages() const { return passages_; }
+
   // Sets the passages of documents, in parallel.
   void split(std::vector<Document>& documents) const;
 

@@ -149,11 +149,11 @@ void IndexWriter::Parts::begin(const NewIndexOptions& build) {
   model.prompt_name = options.encode.prompt_name;
   model.dimension = encoder->dimension(options.encode);
   model.metric = ranking_metric(parse_similarity(settings.similarity));
-  model.passages = build.passages;
   model.metadata = build.metadata;
   if (model.metadata) drop_empty_names(*model.metadata);
   model.vectors = build.vectors;
-  splitter.emplace(*encoder, model.passages, encode_options());
+  splitter.emplace(*encoder, build.passages, encode_options());
+  model.passages = splitter->passages();
   builder.emplace(
       path, model, build.overwrite,
       build.search ? *build.search : read_model_search_settings(resolve_model(options.model)),

@@ -97,7 +97,7 @@ TEST_F(IndexWriterTest, VectorsOfOneIndexAreMadeAlike) {
 
 TEST_F(IndexWriterTest, CutsDocumentsAsTheIndexSays) {
   NewIndexOptions split = options();
-  split.passages = {8, 2};
+  split.passages = {8, 2, 0};
   const std::string text = "the cat sat on the mat and the dog ran under the sun and the hill";
   {
     IndexWriter writer = IndexWriter::create(path("index"), split);
@@ -108,8 +108,17 @@ TEST_F(IndexWriterTest, CutsDocumentsAsTheIndexSays) {
   EXPECT_GT(passages, 1);
   IndexWriter::open(path("index")).add({{"second", text}});
   EXPECT_EQ(info().vectors, 2 * passages);
-  split.passages = {512, 2};
   split.overwrite = true;
+  split.passages = {8, 2};  // documents that the model reads whole are not split
+  {
+    IndexWriter writer = IndexWriter::create(path("index"), split);
+    writer.add({{"long", text}});
+    writer.commit();
+  }
+  IndexWriter::open(path("index")).add({{"second", text}});
+  EXPECT_EQ(info().vectors, 2);
+  EXPECT_GT(info().model.passages.passage_whole, 20);
+  split.passages = {512, 2};
   expect_error(ErrorKind::kUsage, "passage_tokens",
                [&] { IndexWriter::create(path("index"), split); });
   EXPECT_EQ(info().count, 2);  // it was not replaced

@@ -206,14 +206,16 @@ void IndexedModel::visit(OptionVisitor& v) {
   v.field("model_folder", of_folder, {});
   folder = of_folder.value_or("");
   v.field("prompt", prompt_name, {});
-  std::optional<int64_t> tokens, overlap;
+  std::optional<int64_t> tokens, overlap, whole;  // `whole`: 0 before there was one
   if (passages.splits()) {
     tokens = passages.passage_tokens;
     overlap = passages.passage_overlap;
+    if (passages.passage_whole.value_or(0) > 0) whole = passages.passage_whole;
   }
   v.field("passage_tokens", tokens, {"", "", 1, 1 << 20});
   v.field("passage_overlap", overlap, {"", "", 0, 1 << 20});
-  if (tokens) passages = {*tokens, overlap.value_or(0)};
+  v.field("passage_whole", whole, {"", "", 0, 1 << 20});
+  if (tokens) passages = {*tokens, overlap.value_or(0), whole.value_or(0)};
   v.field("vectors_recall", vectors_recall, {"", "", 0, 1});
   v.field("metadata", metadata, {});
 }

@@ -26,12 +26,13 @@ class PassageCutter {
                 bool lower_case)
       : text_(text), counter_(tokenizer), options_(options), lower_case_(lower_case) {
     counter_.set_special_tokens(false);
-    counter_.set_max_length(options.passage_tokens + 1);
   }
 
   std::vector<Passage> cut() {
     std::vector<Passage> passages;
-    if (fits(text_)) return passages;
+    if (fits(text_, std::max(options_.passage_tokens, options_.passage_whole.value_or(0)))) {
+      return passages;
+    }
     find_tokens();
     const size_t count = tokens_.size();
     for (size_t first = 0; first < count;) {
@@ -51,10 +52,11 @@ class PassageCutter {
     return lower_case_ ? lower_text(std::string(text)) : std::string(text);
   }
 
-  bool fits(std::string_view text) {
+  bool fits(std::string_view text, int64_t tokens) {
+    counter_.set_max_length(tokens + 1);
     ids_.clear();
     counter_.encode_ids(read(text), ids_);
-    return static_cast<int64_t>(ids_.size()) <= options_.passage_tokens;
+    return static_cast<int64_t>(ids_.size()) <= tokens;
   }
 
   void find_tokens() {
@@ -85,7 +87,7 @@ class PassageCutter {
       break;
     }
     // Read alone, its ends may be other tokens.
-    while (end > first + 1 && !fits(piece(passage(first, end)))) --end;
+    while (end > first + 1 && !fits(piece(passage(first, end)), options_.passage_tokens)) --end;
     return end;
   }
 
@@ -146,12 +148,16 @@ bool ends_with_initial(std::string_view text) {
 
 void PassageOptions::visit(OptionVisitor& v) {
   v.field("passage_tokens", passage_tokens,
-          {"documents of more tokens are split into passages of at most so many, each with a "
-           "vector of its own; 0: documents are not split",
+          {"long documents are split into passages of at most so many tokens, each with a vector "
+           "of its own; 0: documents are not split",
            "tokens", 0, kMostTokens});
   v.field("passage_overlap", passage_overlap,
           {"at most so many tokens of a passage stand in the one before too", "tokens", 0,
            kMostTokens});
+  v.field("passage_whole", passage_whole,
+          {"documents of at most so many tokens are not split; by default what the model reads, "
+           "512 at most",
+           "tokens", 0, kMostTokens});
 }
 
 void check_passages(const PassageOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ inline bool operator==(const Passage& a, const Passage& b) {
 struct PassageOptions {
   int64_t passage_tokens = 0;
   int64_t passage_overlap = 16;
+  std::optional<int64_t> passage_whole = {};  // none: what the model reads (PassageSplitter)
 
   void visit(OptionVisitor& v);
   bool splits() const { return passage_tokens > 0; }
@@ -33,8 +35,8 @@ struct PassageOptions {
 // Errors (ErrorKind::kUsage): passages that overlap by more than half of their tokens.
 void check_passages(const PassageOptions& options);
 
-// Nothing for a text of at most `passage_tokens` tokens, else its passages: at most so many tokens
-// each, special ones not counted, when read alone. They begin and end between words where white
+// Nothing for a text of at most `passage_tokens` or `passage_whole` tokens, else its passages: at
+// most `passage_tokens` each, special ones not counted, when read alone. They begin and end between words where white
 // space stands there in the second half of a passage, else between tokens, never within a
 // character, and have no white space at their ends. The next one begins at the first word of the
 // last `passage_overlap` tokens. `lower_case`: the model reads texts as lower_text() has them.

@@ -41,6 +41,15 @@ TEST(Passages, ShortTextsAreNotSplit) {
   EXPECT_THAT(pieces("a b a b a b", 0, 0), IsEmpty());
 }
 
+TEST(Passages, TextsOfUpToSoManyTokensStayWhole) {
+  const Tokenizer tokenizer = make_passage_tokenizer();
+  const std::string text = "a b a b a b";
+  EXPECT_THAT(split_passages(text, tokenizer, {4, 0, 6}, false), IsEmpty());
+  EXPECT_EQ(split_passages(text, tokenizer, {4, 0, 5}, false),
+            split_passages(text, tokenizer, {4, 0, 0}, false));
+  EXPECT_EQ(split_passages(text, tokenizer, {4, 0, 5}, false).size(), 2u);
+}
+
 TEST(Passages, OverlapByTokensAndEndBetweenWords) {
   EXPECT_THAT(pieces("a b ab aa  bb\nb a", 4, 2),
               ElementsAre("a b ab", "ab aa", "aa  bb", "bb\nb a"));

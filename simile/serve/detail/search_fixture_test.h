@@ -37,7 +37,7 @@ class SearchRoutesTest : public testing::Test {
       : folder_(testing::TempDir() + "simile_search_routes_" + std::to_string(getpid()) +
                 testing::UnitTest::GetInstance()->current_test_info()->name()) {
     IndexedModel model{"0123", "tiny", 32, VectorMetric::kInnerProduct};
-    model.passages = {8, 2};
+    model.passages = {8, 2, 0};
     IndexBuilder builder(folder_, model);
     std::vector<Document> documents = {{"long", kLongText, R"({"kind":"a"})"},
                                        {"cat", "a cat on a mat", R"({"kind":"b"})"},
