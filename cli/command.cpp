@@ -29,6 +29,7 @@ volatile std::sig_atomic_t received_signal = 0;
 
 const std::vector<TrainingCommand>& training_commands() {
   static const std::vector<TrainingCommand> commands = {
+      {"", "init", "Look at a table and write a recipe that trains on it"},
       {"", "train", "Train an encoder by a recipe"},
       {"", "pretrain", "Pre-train an encoder on plain text as a masked language model"},
       {"", "batches",
@@ -58,9 +59,9 @@ void CommonOptions::visit(OptionVisitor& v) {
 }
 
 void RecipeArguments::visit(OptionVisitor& v) {
-  v.field(
-      "recipe", recipe,
-      OptionInfo{"Recipe (YAML), or the run.json of an earlier run"}.named("recipe").required());
+  v.field("recipe", recipe,
+          OptionInfo{"Recipe (YAML), or the run.json of an earlier run"}.named("recipe").with(
+              &OptionInfo::is_required, is_required));
   v.field("overrides", overrides,
           OptionInfo{"Values that replace the recipe's: key.sub=value, stages.0.epochs=2, "
                      "stages.*.epochs=2 for all of a list, data=FOLDER, variant=NAME"}

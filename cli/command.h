@@ -59,6 +59,7 @@ struct CommonOptions {
 struct RecipeArguments {
   std::string recipe;
   std::vector<std::string> overrides;
+  bool is_required = true;
 
   void visit(OptionVisitor& v);
 };
@@ -132,6 +133,7 @@ void add_evaluate(const Commands& commands);  // and predict, similarity
 void add_export(const Commands& commands);
 void add_get(const Commands& commands);
 void add_index(const Commands& commands);
+void add_init(const Commands& commands);  // in simile-training only
 void add_mine(const Commands& commands);
 void add_overlap(const Commands& commands);
 void add_report(const Commands& commands);     // and compare

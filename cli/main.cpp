@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   const Commands data = add_data(commands);
 #ifdef SIMILE_WITH_TRAINING
   set_device_loader(load_on_device);
+  add_init(commands);
   add_train(commands);
   add_batches(commands);
   add_reproduce(commands);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that look at the data of a recipe without training: its batches, and mistakes in it.
+// Commands that look at data without training: a recipe for a table, its batches, and mistakes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "simile/core/config.h"
 #include "simile/core/detail/check.h"
+#include "simile/core/file.h"
 #include "simile/core/parallel.h"
+#include "simile/data/recipe_draft.h"
 #include "simile/eval/predictions.h"
 #include "simile/train/batch_listing.h"
 #include "simile/train/data_review.h"
@@ -99,12 +102,12 @@ const char* kind_of(const DataFinding& finding) {
   return finding.is_mistake ? "mistake" : "warning";
 }
 
-std::string to_json(const RunReview& review) {
+Json to_json(const RunReview& review) {
   Json document = {{"report", review.report}, {"findings", Json::array()}};
   for (const DataFinding& finding : review.findings) {
     document["findings"].push_back({{"kind", kind_of(finding)}, {"message", finding.message}});
   }
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document;
 }
 
 std::string to_text(const RunReview& review) {
@@ -115,17 +118,59 @@ std::string to_text(const RunReview& review) {
   return text;
 }
 
-void run_check(const RecipeArguments& arguments, bool json, Terminal& terminal) {
-  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
-  const RunReview review = review_recipe(recipe, terminal);
-  Output output("-");
-  output.write(json ? to_json(review) : to_text(review));
-  output.finish();
+void check_mistakes(const RunReview& review, const std::string& file) {
   const auto mistakes = std::count_if(review.findings.begin(), review.findings.end(),
                                       [](const auto& finding) { return finding.is_mistake; });
   SIMILE_CHECK(mistakes == 0, ErrorKind::kRecipe, "{} found in the data of '{}'",
-               mistakes == 1 ? "1 mistake was" : fmt::format("{} mistakes were", mistakes),
-               arguments.recipe);
+               mistakes == 1 ? "1 mistake was" : fmt::format("{} mistakes were", mistakes), file);
+}
+
+void run_check(const RecipeArguments& arguments, bool json, Terminal& terminal) {
+  const ConfigNode recipe = load_recipe(arguments.recipe, arguments.overrides);
+  const RunReview review = review_recipe(recipe, terminal);
+  print_result(json, to_json(review), to_text(review));
+  check_mistakes(review, arguments.recipe);
+}
+
+struct InitArguments {
+  DraftOptions draft;
+  std::string output;
+  bool overwrite = false;
+
+  void visit(OptionVisitor& v) {
+    v.field("data", draft.data,
+            OptionInfo{"Table to train on: .tsv, .csv or .jsonl, also with .gz or .zst"}
+                .named("data")
+                .required());
+    draft.visit(v);
+    v.field("output", output,
+            OptionInfo{"Recipe to write; NAME.yaml, by the table's name, by default"}.named(
+                "-o,--output"));
+    v.field("overwrite", overwrite, {"Replace the recipe"});
+  }
+};
+
+void run_init(const InitArguments& arguments, bool json, Terminal& terminal) {
+  DraftOptions options = arguments.draft;
+  const bool is_elsewhere = std::filesystem::path(arguments.output).has_parent_path();
+  for (std::string* file : {&options.data, &options.dev, &options.test, &options.model}) {
+    const bool is_path = file_exists(*file) || folder_exists(*file);
+    if (is_elsewhere && is_path) *file = std::filesystem::absolute(*file).lexically_normal();
+  }
+  const RecipeDraft draft = draft_recipe(options);
+  const std::string path = arguments.output.empty() ? draft.name + ".yaml" : arguments.output;
+  SIMILE_CHECK(arguments.overwrite || !file_exists(path), ErrorKind::kUsage,
+               "'{}' is there already; --overwrite replaces it, --output names another file", path);
+  const RunReview review =
+      review_recipe(finish_recipe(parse_config(draft.yaml, "draft"), path), terminal);
+  write_result(draft.yaml, path);
+  Json document = to_json(review);
+  document["found"] = draft.found;
+  document["recipe"] = path;
+  print_result(json, document,
+               fmt::format("{}\n{}\nThe recipe is {}. Train with:\nsimile train {}\n", draft.found,
+                           to_text(review), path, path));
+  check_mistakes(review, options.data);
 }
 
 }  // namespace
@@ -133,6 +178,8 @@ void run_check(const RecipeArguments& arguments, bool json, Terminal& terminal) 
 void add_batches(const Commands& commands) {
   commands.add_training<BatchesArguments>("batches", run_batches);
 }
+
+void add_init(const Commands& commands) { commands.add_training<InitArguments>("init", run_init); }
 
 void add_data_check(const Commands& commands) {
   commands.add_training<RecipeArguments>("check", run_check);

@@ -8,6 +8,7 @@
 #include "simile/core/config.h"
 #include "simile/core/detail/check.h"
 #include "simile/core/file.h"
+#include "simile/data/recipe_draft.h"
 #include "simile/experiment/repeated_training.h"
 #include "simile/train/process_group.h"
 #include "simile/train/process_place.h"
@@ -22,6 +23,7 @@ struct Arguments {
   bool overwrite = false;
   std::optional<int> processes;  // none: as the environment says
   double timeout = 600;          // seconds
+  DraftOptions draft;            // of --data
 
   void visit(OptionVisitor& v) {
     recipe.visit(v);
@@ -34,8 +36,12 @@ struct Arguments {
 };
 
 struct SharedArguments : Arguments {
+  SharedArguments() { recipe.is_required = false; }
   void visit(OptionVisitor& v) {
     Arguments::visit(v);
+    v.field("data", draft.data,
+            {"In place of a recipe: a table, for which `simile init` would write one"});
+    draft.visit(v);
     v.field("processes", processes,
             {"Start so many processes on this machine, which train as one; on several machines "
              "start this command by torchrun, mpirun or srun",
@@ -85,6 +91,23 @@ Arguments find_recipe(Arguments arguments) {
   return arguments;
 }
 
+ConfigNode read_recipe(const Arguments& arguments, Terminal& terminal) {
+  const auto& [file, overrides, required] = arguments.recipe;
+  const std::string& data = arguments.draft.data;
+  if (data.empty()) {
+    SIMILE_CHECK(!file.empty(), ErrorKind::kUsage,
+                 "give a recipe (.yaml), or a table to train on: --data FILE --model NAME");
+    return load_recipe(file, overrides);
+  }
+  std::vector<std::string> values = overrides;
+  if (!file.empty()) values.insert(values.begin(), file);
+  const RecipeDraft draft = draft_recipe(arguments.draft);
+  terminal.info(draft.found);
+  ConfigNode recipe = parse_config(draft.yaml, "draft");
+  for (const std::string& value : values) apply_override(recipe, value);
+  return finish_recipe(std::move(recipe), data);
+}
+
 template <Training training>
 void run(const Arguments& given, const CommonOptions& common, Terminal& terminal) {
   SIMILE_CHECK(!given.resume || !given.overwrite, ErrorKind::kUsage,
@@ -96,7 +119,7 @@ void run(const Arguments& given, const CommonOptions& common, Terminal& terminal
     throw ExitCode{start_processes(*given.processes, common)};
   }
   const Arguments arguments = find_recipe(given);
-  const ConfigNode recipe = load_recipe(arguments.recipe.recipe, arguments.recipe.overrides);
+  const ConfigNode recipe = read_recipe(arguments, terminal);
   const std::unique_ptr<ProcessGroup> processes = join_processes(arguments);
   const bool follows = processes && processes->rank() > 0;
   Follower follower;

@@ -245,11 +245,8 @@ ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& 
   // A table of texts in a recipe's place would be told of as bad YAML.
   for (const char* ending : {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz"}) {
     SIMILE_CHECK(!ends_with(path, ending), ErrorKind::kRecipe,
-
-                 "'{0}' is data, and what is given here is a recipe (.yaml) that names it, with "
-                 "lines such as `model: simile-mini-2` and `stages: {{objectives: {{data: {{path: "
-                 "{0}, left: COLUMN, right: COLUMN}}, loss: mnrl}}}}`; docs/tutorial.md has one "
-                 "to copy",
+                 "'{0}' is data, and what is given here is a recipe (.yaml): `simile init {0}` "
+                 "writes one for it, and `simile train --data {0}` makes one and trains by it",
                  path);
   }
   ConfigNode recipe = load_config(path);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_set>
 
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
@@ -28,6 +29,7 @@ constexpr double kMostOfThem = 0.95;
 struct ColumnCounts {
   int64_t filled = 0, numbers = 0, ids = 0, short_fields = 0;
   std::map<std::string, int64_t> values;  // at most kMostLabels + 1
+  std::unordered_set<size_t> hashes;      // of all
   ColumnSummary summary;
 
   void add(const std::string& field) {
@@ -40,7 +42,8 @@ struct ColumnCounts {
       ++numbers;
     }
     const bool is_word = field.find_first_of(" \t") == std::string::npos;
-    if (is_word && field.find_first_of("0123456789") != std::string::npos) ++ids;
+    if (is_word && field.find_first_of("0123456789-_/") != std::string::npos) ++ids;
+    hashes.insert(std::hash<std::string>()(field));
     if (field.size() <= 40 && text_form(field).words <= 2) ++short_fields;
     if (static_cast<int64_t>(values.size()) <= kMostLabels) ++values[field];
   }
@@ -77,9 +80,9 @@ Counts count_fields(const std::string& path, int64_t rows) {
 Counts count_members(const std::string& path, int64_t rows) {
   LineReader lines(path);
   Counts counts;
-  for (std::string line; rows > 0 && lines.next(line);) {
+  for (std::string line; rows >= 0 && lines.next(line);) {
     if (is_blank(line)) continue;
-    --rows;
+    if (rows > 0 && --rows == 0) rows = -1;
     for (const JsonField& member : parse_json_members(line, lines.where())) {
       if (is_nested(member)) continue;
       auto column = std::find_if(counts.begin(), counts.end(), [&](const ColumnCounts& of) {
@@ -112,15 +115,21 @@ double scale_end(double highest) {
 
 }  // namespace
 
+std::vector<ColumnSummary> read_columns(const std::string& path, int64_t rows) {
+  std::vector<ColumnSummary> columns;
+  for (const ColumnCounts& counts :
+       is_json_lines(path) ? count_members(path, rows) : count_fields(path, rows)) {
+    columns.push_back(counts.summary);
+    columns.back().kind = counts.kind();
+    columns.back().filled = counts.filled;
+    columns.back().distinct = static_cast<int64_t>(counts.hashes.size());
+  }
+  return columns;
+}
+
 std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows) {
   try {
-    std::vector<ColumnSummary> columns;
-    for (const ColumnCounts& counts :
-         is_json_lines(path) ? count_members(path, rows) : count_fields(path, rows)) {
-      columns.push_back(counts.summary);
-      columns.back().kind = counts.kind();
-    }
-    return columns;
+    return read_columns(path, rows);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInput) throw;
     return {};  // what is wrong with the file is the reader's to say

@@ -10,7 +10,8 @@
 
 namespace simile {
 
-// kNumber: every field that is not empty is a number. kId: at least 95 % are one word with a digit.
+// kNumber: every field that is not empty is a number. kId: at least 95 % are one word with a digit,
+// hyphen, slash or underscore.
 // kLabel: at most ten values, each in at least five rows on average, of two words at most. kText:
 // all others.
 enum class ColumnKind { kEmpty, kNumber, kId, kLabel, kText };
@@ -18,12 +19,15 @@ enum class ColumnKind { kEmpty, kNumber, kId, kLabel, kText };
 struct ColumnSummary {
   std::string name;
   ColumnKind kind = ColumnKind::kEmpty;
-  std::string example;              // the first field that is not empty, cut when long
-  double minimum = 0, maximum = 0;  // of numbers
+  std::string example;               // the first field that is not empty, cut when long
+  double minimum = 0, maximum = 0;   // of numbers
+  int64_t filled = 0, distinct = 0;  // fields that are not empty, and different ones of these
 };
 
-// Summaries of the first `rows` rows of a .tsv, .csv or .jsonl; none for a file of another kind or
-// one that cannot be read.
+// Summaries of the first `rows` rows (0: all) of a .tsv, .csv or .jsonl. Errors: as TableReader.
+std::vector<ColumnSummary> read_columns(const std::string& path, int64_t rows = 0);
+
+// The same for messages: none for a file of another kind or one that cannot be read.
 std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows = 1000);
 
 // "id (ids), sentence1 (texts), score (numbers from 0 to 5)"

@@ -282,11 +282,12 @@ void PairDataOptions::visit_columns(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
     of.field("left", left,
              {"column of the first text; unless it is named here, of a table also anchor, query, "
-              "question, text1 or sentence_A"});
+              "question, question1, text1, sentence_A or premise"});
     of.field(
         "right", right,
         {"column of the second text; of pairs empty for single texts; unless it is named here, of "
-         "a table also positive, answer, passage, document, text2 or sentence_B"});
+         "a table also positive, answer, passage, document, question2, text2, sentence_B or "
+         "hypothesis"});
   });
   v.only_for("format", {"table"}, [&](OptionVisitor& of) {
     of.field(

@@ -41,11 +41,13 @@ std::vector<Column> list_columns(const PairDataOptions& options) {
   const PairDataOptions untouched;
   std::vector<Column> columns = {
       {"left", usual_names(options.left, untouched.left,
-                           {"anchor", "query", "question", "text1", "sentence_A", "sentence_a"})}};
+                           {"anchor", "query", "question", "question1", "text1", "sentence_A",
+                            "sentence_a", "premise"})}};
   if (!options.right.empty()) {
-    columns.push_back({"right", usual_names(options.right, untouched.right,
-                                            {"positive", "answer", "passage", "document", "text2",
-                                             "sentence_B", "sentence_b"})});
+    columns.push_back(
+        {"right", usual_names(options.right, untouched.right,
+                              {"positive", "answer", "passage", "document", "question2", "text2",
+                               "sentence_B", "sentence_b", "hypothesis"})});
   }
   if (!options.score.empty()) {
     columns.push_back(

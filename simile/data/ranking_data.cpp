@@ -233,6 +233,13 @@ std::string RankingDataOptions::file() const {
   return qrels.empty() && !folder.empty() ? folder : qrels;
 }
 
+bool has_ranking_split(const std::string& folder, const std::string& split) {
+  const std::vector<std::string> tables = {".jsonl", ".tsv", ".csv"};
+  return !find_table(folder, {"queries"}, tables).empty() &&
+         !find_table(folder, {"corpus"}, tables).empty() &&
+         !find_table(folder, {"qrels/" + split, "qrels." + split}, {".tsv"}).empty();
+}
+
 RankingData read_ranking_data(const RankingDataOptions& options) {
   check_on_error(options.on_error);
   refuse_idle_options(

@@ -103,6 +103,9 @@ struct RankingDataOptions {
 // for a file that is neither named nor looked for in a folder.
 RankingData read_ranking_data(const RankingDataOptions& options);
 
+// Whether a folder has queries, a corpus and judgements of the split.
+bool has_ranking_split(const std::string& folder, const std::string& split);
+
 // Training pairs (query text, document text, score 1, group = query id), one for every judgement
 // with at least `minimum_relevance`, in the order of queries and judgements.
 PairDataset pairs_from_ranking(const RankingData& data, int64_t minimum_relevance = 1);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recipe made for a table by what its columns hold:
+//
+//   two texts, perhaps negatives    mnrl, measured as a ranking (map)
+//   two texts and a score           cosent, sts (spearman); a score of two values: pairs (ap)
+//   one text or two and a class     a head with softmax_classification, classification (accuracy)
+//
+// Dev, which chooses the best weights, and test are the files given; else files dev.* and test.*
+// beside a table train.*, or the judgements of a ranking set in its folder; else a tenth of the
+// table, which for a test must have 1,000 rows. Nothing trains on a test.
+#pragma once
+
+#include <string>
+
+#include "simile/core/options.h"
+
+namespace simile {
+
+struct DraftOptions {
+  std::string data, model = "simile-mini-2", dev, test;
+  std::string left, right, score, label;
+
+  void visit(OptionVisitor& v);  // all but `data`
+};
+
+struct RecipeDraft {
+  std::string name;   // of the run
+  std::string yaml;   // the recipe; its paths are those of the options
+  std::string found;  // lines for the user: the columns, the task, dev and test
+};
+
+// Errors: ErrorKind::kInput for a table that tells nothing to learn, and what TableReader reports;
+// ErrorKind::kUsage for a column that is not there, and a table test.* beside a train.*.
+RecipeDraft draft_recipe(const DraftOptions& options);
+
+}  // namespace simile
