@@ -115,7 +115,7 @@ struct EvaluateArguments {
   std::string output, predictions;
   bool intervals = false;
   ModelOptions model_options;
-  FusionOptions fusion;
+  GivenOptions<FusionOptions> fusion{GivenOptions<FusionOptions>::Defaults::kShown};
 
   void visit(OptionVisitor& v) {
     v.field(
@@ -206,10 +206,8 @@ void check_hybrid_options(const EvaluateArguments& arguments, Terminal& terminal
       std::any_of(arguments.models.begin(), arguments.models.end(),
                   [](const std::string& model) { return !hybrid_model(model).empty(); });
   if (has_hybrid) return;
-  const FusionOptions untouched;
   SIMILE_CHECK(
-      arguments.fusion.weight == untouched.weight && arguments.fusion.rule == untouched.rule,
-      ErrorKind::kUsage,
+      !arguments.fusion.any(), ErrorKind::kUsage,
       "--hybrid-weight and --hybrid-rule are of hybrids, and no --model is one; remove them or "
       "write hybrid:MODEL");
   if (options.task == "ranking" && !options.dev.empty()) {

@@ -138,8 +138,7 @@ struct ImportArguments : IndexArguments {
 };
 
 void tell_settings(const std::string& index, const SearchSettings& settings, Terminal& terminal) {
-  terminal.info(fmt::format("a search of {} goes by: {}, {} with {:g} of the vectors", index,
-                            settings.mode, settings.fusion.rule, settings.fusion.weight));
+  terminal.info(fmt::format("{} searches by {}", index, describe_search(settings)));
 }
 
 // How much of the nearest an index finds by the numbers that it keeps.

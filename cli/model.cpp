@@ -14,6 +14,7 @@
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
+#include "simile/index/search_settings.h"
 #include "simile/kernel/matrix_product.h"
 
 namespace simile::cli {
@@ -22,6 +23,10 @@ namespace {
 constexpr const char* kWordsPrefix = "words:";
 
 LoadOnDevice device_loader = nullptr;
+
+bool is_encoder(const std::string& name) {
+  return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
+}
 
 }  // namespace
 
@@ -87,8 +92,7 @@ void check_model_options(const std::vector<std::string>& models, const ModelOpti
   // Whether one of them, or that of a hybrid beside BM25, is a whole encoder.
   const bool has_encoder = std::any_of(models.begin(), models.end(), [](const std::string& model) {
     const std::string vectors = hybrid_model(model);
-    const std::string& name = vectors.empty() ? model : vectors;
-    return make_lexical_scorer(name) == nullptr && name.rfind(kWordsPrefix, 0) != 0;
+    return is_encoder(vectors.empty() ? model : vectors);
   });
   const std::vector<IdleOptions> idle = find_idle_options(
       options,
@@ -115,9 +119,13 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
 
 std::shared_ptr<Scorer> make_set_scorer(const std::string& model,
                                         const std::shared_ptr<Scorer>& vectors,
-                                        const FusionOptions& fusion) {
-  if (hybrid_model(model).empty()) return vectors;
-  return std::make_shared<HybridScorer>(model, std::make_shared<Bm25Scorer>(), vectors, fusion);
+                                        const GivenOptions<FusionOptions>& fusion) {
+  const std::string name = hybrid_model(model);
+  if (name.empty()) return vectors;
+  FusionOptions of_model;
+  if (is_encoder(name)) of_model = read_model_search_settings(resolve_model(name)).fusion;
+  return std::make_shared<HybridScorer>(model, std::make_shared<Bm25Scorer>(), vectors,
+                                        fusion.over(of_model));
 }
 
 }  // namespace simile::cli

@@ -65,9 +65,10 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
                                     Terminal& terminal);
 
 // For what scores whole sets: hybrid:MODEL, one of them together with BM25, of the scorer `vectors`
-// of MODEL, or the latter itself for another name.
+// of MODEL, or the latter itself for another name. What `fusion` leaves open is as the model folder
+// says (read_model_search_settings()).
 std::shared_ptr<Scorer> make_set_scorer(const std::string& model,
                                         const std::shared_ptr<Scorer>& vectors,
-                                        const FusionOptions& fusion);
+                                        const GivenOptions<FusionOptions>& fusion);
 
 }  // namespace simile::cli

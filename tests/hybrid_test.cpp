@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // BM25 and a model together, `hybrid:MODEL`, as a user runs it.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "simile/index/score_fusion.h"
 #include "tests/shell.h"
 
 namespace simile {
@@ -54,9 +56,10 @@ double standardise(double score, const std::map<std::string, double>& scores, do
 }
 
 TEST_F(HybridTest, AddsWhatTheProgramGivesForEachAlone) {
-  for (const char* model : {"bm25", "words:simile-mini", "hybrid:words:simile-mini"}) {
-    const Outcome outcome = shell(fmt::format("{} --model {} --depth 0 --predictions {}.trec", kFaq,
-                                              model, std::string(model).substr(0, 5)));
+  for (const std::string model : {"bm25", "words:simile-mini", "hybrid:words:simile-mini"}) {
+    const std::string rule = model[0] == 'h' ? " --hybrid-rule zsum --hybrid-weight 0.5" : "";
+    const Outcome outcome = shell(fmt::format("{} --model {}{} --depth 0 --predictions {}.trec",
+                                              kFaq, model, rule, model.substr(0, 5)));
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
   const Scores words = read_run("bm25.trec"), vectors = read_run("words.trec");
@@ -79,15 +82,43 @@ TEST_F(HybridTest, AddsWhatTheProgramGivesForEachAlone) {
   }
 }
 
+// 0.875 of the cosine as a share of the model's spread, which is 1 less the mean cosine of two of
+// spread_texts() for a model without prompts, and 0.125 of BM25 as a share of the highest.
+TEST_F(HybridTest, ByDefaultWordsAddToTheCosine) {
+  std::string words = "simile similarity --json --model simile-mini-2-static";
+  for (const std::string& text : spread_texts()) words += " \"" + text + "\"";
+  const Json pairs = Json::parse(shell(words).out);
+  double spread = 1;
+  for (const Json& pair : pairs) spread -= pair["score"].get<double>() / 66;
+  EXPECT_EQ(pairs.size(), 66U);
+  for (const std::string model : {"bm25", "simile-mini-2-static", "hybrid:simile-mini-2-static"}) {
+    const Outcome outcome = shell(fmt::format("{} --model {} --depth 0 --predictions {}.trec", kFaq,
+                                              model, model.substr(0, 5)));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  Scores words_of = read_run("bm25.trec"), vectors = read_run("simil.trec");
+  const Scores hybrid = read_run("hybri.trec");
+  ASSERT_EQ(hybrid.size(), 439u);
+  for (const auto& [query, scores] : hybrid) {
+    double highest = 0;
+    for (const auto& [document, score] : words_of[query]) highest = std::max(highest, score);
+    for (const auto& [document, score] : scores) {
+      const double word = highest > 0 ? words_of[query][document] / highest : 0;
+      ASSERT_NEAR(score, 0.875 * vectors[query][document] / spread + 0.125 * word, 1e-6)
+          << query << " " << document;
+    }
+  }
+}
+
 TEST_F(HybridTest, IsAheadOfBothOnTheShippedExample) {
   const Outcome outcome =
-      shell(kFaq + "--model bm25 --model simile-mini --model hybrid:simile-mini --json");
+      shell(kFaq + "--model bm25 --model simile-mini-2 --model hybrid:simile-mini-2 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const Json reports = Json::parse(outcome.out);
-  const double hybrid = map_of(reports, "hybrid:simile-mini");
+  const double hybrid = map_of(reports, "hybrid:simile-mini-2");
   EXPECT_GT(hybrid, map_of(reports, "bm25"));
-  EXPECT_GT(hybrid, map_of(reports, "simile-mini"));
-  EXPECT_EQ(reports[2]["notes"][0], "bm25 and simile-mini, zsum with 0.5 of the vectors");
+  EXPECT_GT(hybrid, map_of(reports, "simile-mini-2"));
+  EXPECT_EQ(reports[2]["notes"][0], "bm25 and simile-mini-2, cosine with 0.875 of the vectors");
 }
 
 // The warning counts the texts that are embedded together.
@@ -142,8 +173,9 @@ TEST_F(HybridTest, PairsAndTaskFilesAreScored) {
       "simile evaluate --model bm25 --task sts --data pairs.tsv --predictions b.tsv && "
       "simile compare b.tsv h.tsv --samples 50");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\"name\":\"graded\""), HasSubstr("\"name\":\"binary\""),
-                                 HasSubstr("zsum with 0.3 of the vectors"), HasSubstr("B: h.tsv")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("\"name\":\"graded\""), HasSubstr("\"name\":\"binary\""),
+                    HasSubstr("cosine with 0.3 of the vectors"), HasSubstr("B: h.tsv")));
 }
 
 TEST_F(HybridTest, MistakesAreOneMessage) {
@@ -194,7 +226,7 @@ baselines: [untrained, hybrid, hybrid:untrained]
                "takes a model alone");
 }
 
-TEST_F(HybridTest, AnIndexTakesTheWeightThatTrainingChoseOnDev) {
+TEST_F(HybridTest, EverySearchTakesTheWeightThatTrainingChoseOnDev) {
   write("pairs.tsv", "sentence1\tsentence2\nhello there\thello you\n");
   write("recipe.yaml", R"(
 model: MODEL
@@ -202,32 +234,42 @@ stages: {objectives: {data: {path: pairs.tsv, score: ""}, loss: bsc, batch_size:
 tests: {name: test, task: ranking, queries: EX/queries.tsv, corpus: EX/corpus.tsv, metrics: [map],
         qrels: EX/qrels.test.tsv, dev: EX/qrels.dev.tsv}
 data_checks: off
-baselines: hybrid
 )");
   const Outcome trained = shell(
       "sed -i \"s#MODEL#simile-mini-2-static#; s#EX/#$S/examples/faq/#g\" recipe.yaml; "
-      "simile train --json --quiet recipe.yaml --output run");
+      "simile train --json recipe.yaml --output run");
   ASSERT_EQ(trained.code, 0) << trained.err;
   const Json written = Json::parse(read_file(path("run/model/search.json")));
-  double chosen = -1;
-  const Json results = Json::parse(read_file(path("run/results.json")));
-  for (const Json& report : results["reports"]) {
-    if (report.contains("hybrid")) chosen = report["hybrid"]["weight"];
-  }
+  const double chosen = written["hybrid_weight"];
   EXPECT_GT(chosen, 0);
-  EXPECT_NE(chosen, 0.5);
-  EXPECT_EQ(written["hybrid_weight"], chosen);
+  EXPECT_LT(chosen, 0.875);
+  EXPECT_EQ(written["hybrid_rule"], "cosine");
+  const std::string weight = fmt::format("vectors and words, cosine, weight {:g}", chosen);
+  EXPECT_THAT(trained.err, HasSubstr("run/model searches by " + weight + ", chosen on dev"));
+  // A weight given by hand wins, and dev chooses the same again.
+  const std::string evaluate = kFaq + "--json --model hybrid:run/model ";
+  const std::string note = fmt::format("cosine with {:g} of the vectors", chosen);
+  EXPECT_THAT(shell(evaluate).out, HasSubstr("run/model, " + note));
+  EXPECT_THAT(shell(evaluate + "--hybrid-weight 0.25").out, HasSubstr("cosine with 0.25 of"));
+  EXPECT_THAT(shell(evaluate + "--hybrid-rule zsum").out,
+              HasSubstr(fmt::format("zsum with {:g} of the vectors", chosen)));
+  EXPECT_THAT(shell(evaluate + "--dev $S/examples/faq/qrels.dev.tsv").out,
+              HasSubstr(note + ", chosen on 439 queries of dev"));
   const std::string build =
       "simile index build --corpus $S/examples/faq/corpus.tsv --model run/model ";
   const auto weight_of = [&](const std::string& index) -> double {
     return Json::parse(shell("simile index info --json --index " + index).out)["hybrid_weight"];
   };
-  EXPECT_EQ(shell(build + "--index taken").code, 0);
+  EXPECT_THAT(shell(build + "--index taken").err, HasSubstr("taken searches by " + weight));
   EXPECT_EQ(weight_of("taken"), chosen);
   EXPECT_EQ(shell(build + "--index given --hybrid-weight 0.25").code, 0);
   EXPECT_EQ(weight_of("given"), 0.25);
   EXPECT_EQ(shell("simile check --model run/model").code, 0);
-  shell("sed -i 's/zsum/rrf/' run/model/search.json");
+  EXPECT_THAT(shell(build + "--index by-words --hybrid-weight 0").err,
+              HasSubstr("by-words searches by words only"));
+  EXPECT_THAT(shell("simile index settings --index by-words --hybrid-weight 1").err,
+              HasSubstr("by-words searches by vectors only"));
+  shell("sed -i 's/cosine/rrf/' run/model/search.json");
   expect_error(build + "--index damaged", 3, "remove it: searches then take the default weight");
 }
 #endif

@@ -48,7 +48,7 @@ TEST_F(RankingTest, EvaluationAndSearchRankAlikeToTheLastBit) { expect_one_ranki
 TEST_F(RankingTest, SoTheyDoByWordsAndByBoth) {
   const std::string model = "simile-mini-2-static";
   expect_one_ranking(model, "--mode lexical", "bm25");
-  for (const std::string rule : {"zsum", "rrf", "max"}) {
+  for (const std::string rule : {"cosine", "zsum", "rrf", "max"}) {
     const std::string options = "--hybrid-weight 0.4 --hybrid-rule " + rule;
     expect_one_ranking(model, options, fmt::format("hybrid:{} {}", model, options));
   }
@@ -88,6 +88,7 @@ TEST_F(OtherModelTest, SoTheyDoByEverySimilarity) {
     write("model/config_sentence_transformers.json",
           fmt::format("{{\"similarity_fn_name\":\"{}\"}}", similarity));
     expect_one_ranking("model");
+    expect_one_ranking("model", "", "hybrid:model");
   }
 }
 
@@ -110,6 +111,7 @@ TEST_F(OtherModelTest, QueriesAndDocumentsHaveTheirOwnPrompts) {
   };
   set_prompts("\"query\":\"find \",\"corpus\":\"\"");
   expect_one_ranking("model");
+  expect_one_ranking("model", "", "hybrid:model");
   const std::string with_roles = evaluated("");
   EXPECT_EQ(with_roles, evaluated("--prompt-name corpus", "find "));
   EXPECT_NE(with_roles, evaluated("--prompt-name query"));

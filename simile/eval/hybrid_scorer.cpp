@@ -31,8 +31,13 @@ std::string hybrid_model(const std::string& name) {
 std::string hybrid_name(const std::string& model) { return std::string(kHybridPrefix) + model; }
 
 HybridScores::HybridScores(std::unique_ptr<CorpusScores> words,
-                           std::unique_ptr<CorpusScores> vectors, FusionRule rule, double weight)
-    : words_(std::move(words)), vectors_(std::move(vectors)), rule_(rule), weight_(weight) {}
+                           std::unique_ptr<CorpusScores> vectors, const FusionOptions& fusion,
+                           double spread)
+    : words_(std::move(words)),
+      vectors_(std::move(vectors)),
+      rule_(parse_fusion_rule(fusion.rule)),
+      weight_(fusion.weight),
+      spread_(spread) {}
 
 void HybridScores::score(int64_t first, int64_t count, double* scores) const {
   const int64_t n = documents();
@@ -40,7 +45,7 @@ void HybridScores::score(int64_t first, int64_t count, double* scores) const {
   run_parallel_blocks(count, 1, [&](int64_t i, int64_t) {
     std::vector<double> words(static_cast<size_t>(n));
     words_->score(first + i, 1, words.data());
-    fuse_scores(rule_, weight_, scores + i * n, words.data(), n);
+    fuse_scores(rule_, weight_, spread_, scores + i * n, words.data(), n);
   });
 }
 
@@ -49,7 +54,7 @@ void HybridScores::score_some(int64_t query, const std::vector<int64_t>& chosen,
   std::vector<double> words(chosen.size());
   vectors_->score_some(query, chosen, scores);
   words_->score_some(query, chosen, words.data());
-  fuse_scores(rule_, weight_, scores, words.data(), static_cast<int64_t>(chosen.size()));
+  fuse_scores(rule_, weight_, spread_, scores, words.data(), static_cast<int64_t>(chosen.size()));
 }
 
 HybridScorer::HybridScorer(std::string name, std::shared_ptr<Scorer> words,
@@ -57,25 +62,37 @@ HybridScorer::HybridScorer(std::string name, std::shared_ptr<Scorer> words,
     : name_(std::move(name)),
       words_(std::move(words)),
       vectors_(std::move(vectors)),
-      rule_name_(options.rule),
-      rule_(parse_fusion_rule(options.rule)),
-      weight_(options.weight) {
-  SIMILE_CHECK(weight_ >= 0 && weight_ <= 1, ErrorKind::kRecipe,
-               "hybrid_weight: expected a number from 0 to 1, found {}", weight_);
+      fusion_(options) {
+  parse_fusion_rule(options.rule);
+  SIMILE_CHECK(options.weight >= 0 && options.weight <= 1, ErrorKind::kRecipe,
+               "hybrid_weight: expected a number from 0 to 1, found {}", options.weight);
+}
+
+double HybridScorer::spread() {
+  if (fusion_.rule == "cosine" && spread_ == 0) {
+    const auto& texts = spread_texts();
+    std::vector<double> scores(texts.size() * texts.size());
+    vectors_->score_corpus(texts, texts)
+        ->score(0, static_cast<int64_t>(texts.size()), scores.data());
+    spread_ = similarity_spread(scores);
+  }
+  return spread_;
 }
 
 std::vector<double> HybridScorer::score_pairs(const std::vector<std::string>& left,
                                               const std::vector<std::string>& right) {
   std::vector<double> scores = vectors_->score_pairs(left, right);
   std::vector<double> words = words_->score_pairs(left, right);
-  fuse_scores(rule_, weight_, scores.data(), words.data(), static_cast<int64_t>(scores.size()));
+  if (scores.empty()) return scores;
+  fuse_scores(parse_fusion_rule(fusion_.rule), fusion_.weight, spread(), scores.data(),
+              words.data(), static_cast<int64_t>(scores.size()));
   return scores;
 }
 
 std::unique_ptr<HybridScores> HybridScorer::score_hybrid(const std::vector<std::string>& queries,
                                                          const std::vector<std::string>& corpus) {
   return std::make_unique<HybridScores>(words_->score_corpus(queries, corpus),
-                                        vectors_->score_corpus(queries, corpus), rule_, weight_);
+                                        vectors_->score_corpus(queries, corpus), fusion_, spread());
 }
 
 std::unique_ptr<CorpusScores> HybridScorer::score_corpus(const std::vector<std::string>& queries,
@@ -85,10 +102,12 @@ std::unique_ptr<CorpusScores> HybridScorer::score_corpus(const std::vector<std::
 
 std::string HybridScorer::describe(double weight) const {
   return fmt::format("{} and {}, {} with {:g} of the vectors", words_->name(), vectors_->name(),
-                     rule_name_, weight);
+                     fusion_.rule, weight);
 }
 
-std::vector<std::string> HybridScorer::notes() const { return {describe(weight_)}; }
+std::vector<std::string> HybridScorer::notes() const {
+  return {describe(fusion_.weight) + (is_chosen_ ? ", chosen on dev" : "")};
+}
 
 HeadOutput HybridScorer::run_head(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) {

@@ -37,7 +37,7 @@ std::string hybrid_name(const std::string& model);
 class HybridScores : public CorpusScores {
  public:
   HybridScores(std::unique_ptr<CorpusScores> words, std::unique_ptr<CorpusScores> vectors,
-               FusionRule rule, double weight);
+               const FusionOptions& fusion, double spread);
 
   void set_weight(double weight) { weight_ = weight; }
 
@@ -48,7 +48,7 @@ class HybridScores : public CorpusScores {
  private:
   std::unique_ptr<CorpusScores> words_, vectors_;
   FusionRule rule_;
-  double weight_;
+  double weight_, spread_;
 };
 
 class HybridScorer : public Scorer {
@@ -73,16 +73,23 @@ class HybridScorer : public Scorer {
   // score_corpus() by its own name.
   std::unique_ptr<HybridScores> score_hybrid(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus);
-  FusionOptions fusion() const { return {weight_, rule_name_}; }
+  const FusionOptions& fusion() const { return fusion_; }
+  // Takes a weight that was chosen on dev, which notes() then says.
+  void take_chosen(double weight) {
+    fusion_.weight = weight;
+    is_chosen_ = true;
+  }
   // What notes() says, of another weight.
   std::string describe(double weight) const;
 
  private:
+  double spread();
+
   std::string name_;
   std::shared_ptr<Scorer> words_, vectors_;
-  std::string rule_name_;
-  FusionRule rule_;
-  double weight_;
+  FusionOptions fusion_;
+  double spread_ = 0;  // of the vectors; 0: not measured yet
+  bool is_chosen_ = false;
 };
 
 // 0, 0.05, .. 1.

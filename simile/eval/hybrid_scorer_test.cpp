@@ -98,7 +98,11 @@ TEST(HybridScorer, AgreesWithTheDefinitions) {
   const auto look_up = [&](const Texts& texts) {
     Matrix<float> embeddings(static_cast<int64_t>(texts.size()), 5);
     for (size_t i = 0; i < texts.size(); ++i) {
-      const std::vector<float> row = golden["vectors"][texts[i]];
+      // Questions are alike, and so are the others: 3 and 9 of the texts of the spread, so that
+      // 78 of 132 cosines of two different ones are 1, the others 0.
+      const bool asks = texts[i].back() == '?';
+      std::vector<float> row = {asks ? 1.0f : 0.0f, asks ? 0.0f : 1.0f, 0, 0, 0};
+      if (golden["vectors"].contains(texts[i])) golden["vectors"][texts[i]].get_to(row);
       std::copy(row.begin(), row.end(), embeddings.row(static_cast<int64_t>(i)));
     }
     return embeddings;
@@ -107,7 +111,7 @@ TEST(HybridScorer, AgreesWithTheDefinitions) {
   const Candidates candidates = golden["candidates"];
   std::vector<int64_t> all;
   for (size_t d = 0; d < corpus.size(); ++d) all.push_back(static_cast<int64_t>(d));
-  for (const char* rule : {"zsum", "rrf", "max"}) {
+  for (const char* rule : {"zsum", "rrf", "max", "cosine"}) {
     HybridScorer scorer = hybrid_of(look_up, options(golden["weight"], rule));
     const auto whole = scorer.rank(queries, corpus, {}, 0);
     const auto some = scorer.rank(queries, corpus, candidates, 0);
@@ -157,7 +161,7 @@ bool are_equal(const std::vector<Ranking>& a, const std::vector<Ranking>& b) {
 TEST(HybridScorer, RanksAlikeForAnyNumberOfThreadsAndQueries) {
   const RandomSet set;
   const int threads = thread_count();
-  for (const char* rule : {"zsum", "rrf", "max"}) {
+  for (const char* rule : {"zsum", "rrf", "max", "cosine"}) {
     HybridScorer scorer = hybrid_of(random_embeddings, options(0.4, rule));
     set_thread_count(1);
     const auto one = scorer.rank(set.queries, set.corpus, {}, 50);
@@ -195,6 +199,60 @@ TEST(HybridScorer, TheWholeWeightOnOneSideRanksAsThatSide) {
     std::vector<int64_t> found = order_of(all_words[q]);
     found.resize(by_words[q].size());  // the others score 0
     EXPECT_EQ(found, order_of(by_words[q]));
+  }
+}
+
+// By default: 0.875 of the cosine, as a part of the spread, and 0.125 of BM25 as a part of the highest.
+TEST(HybridScorer, ByDefaultWordsAddToTheCosine) {
+  // The vector of a text is (1, 0) where it is short, else (0.6, 0.8): the texts of the spread have
+  // cosines of 1, which is none, so the cosine stays as it is.
+  const auto embed = [](const Texts& texts) {
+    Matrix<float> vectors(static_cast<int64_t>(texts.size()), 2, 0.6f);
+    for (int64_t i = 0; i < vectors.rows; ++i) {
+      const bool is_short = texts[static_cast<size_t>(i)].size() < 6;
+      vectors.at(i, 0) = is_short ? 1 : 0.6f;
+      vectors.at(i, 1) = is_short ? 0 : 0.8f;
+    }
+    return vectors;
+  };
+  HybridScorer scorer = hybrid_of(embed, FusionOptions());
+  EXPECT_THAT(scorer.notes(), ElementsAre("bm25 and m, cosine with 0.875 of the vectors"));
+  const auto rankings = scorer.rank({"ash"}, {"birches", "ash trees", "oak"}, {}, 0);
+  ASSERT_EQ(rankings[0].size(), 3u);
+  EXPECT_EQ(rankings[0][0].document, 2);
+  EXPECT_NEAR(rankings[0][0].score, 0.875, 1e-6);
+  EXPECT_EQ(rankings[0][1].document, 1);
+  EXPECT_NEAR(rankings[0][1].score, 0.875 * 0.6 + 0.125, 1e-6);
+  EXPECT_NEAR(rankings[0][2].score, 0.875 * 0.6, 1e-6);
+}
+
+// Cosines of 0.3 c + 0.7, as of models whose cosines all are high, rank as those of c do; so do dot
+// products of vectors that are 9 times as long.
+TEST(HybridScorer, ByDefaultTheSpreadOfCosinesDoesNotMatter) {
+  const RandomSet set;
+  const auto narrow = [](const Texts& texts) {
+    Matrix<float> wide = random_embeddings(texts);
+    normalise_rows(wide.values.data(), wide.rows, wide.cols);
+    Matrix<float> vectors(wide.rows, wide.cols + 1, std::sqrt(0.7f));
+    for (int64_t i = 0; i < wide.rows; ++i) {
+      for (int64_t d = 0; d < wide.cols; ++d) vectors.at(i, d) = std::sqrt(0.3f) * wide.at(i, d);
+    }
+    return vectors;
+  };
+  const auto longer = [](const Texts& texts) {
+    Matrix<float> vectors = random_embeddings(texts);
+    normalise_rows(vectors.values.data(), vectors.rows, vectors.cols);
+    for (float& value : vectors.values) value *= 9;
+    return vectors;
+  };
+  const auto wide = hybrid_of(random_embeddings, {}).rank(set.queries, set.corpus, {}, 20);
+  const auto rank = [&](EmbeddingScorer::Embed embed, Similarity similarity) {
+    return hybrid_of(std::move(embed), {}, similarity).rank(set.queries, set.corpus, {}, 20);
+  };
+  const auto cosines = rank(narrow, Similarity::kCosine), dots = rank(longer, Similarity::kDot);
+  for (size_t q = 0; q < set.queries.size(); ++q) {
+    EXPECT_EQ(order_of(cosines[q]), order_of(wide[q]));
+    EXPECT_EQ(order_of(dots[q]), order_of(wide[q]));
   }
 }
 

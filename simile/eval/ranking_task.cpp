@@ -126,6 +126,13 @@ class RankingTask : public Task {
     return report;
   }
 
+  std::optional<double> choose_weight(HybridScorer& hybrid, bool on_own) const override {
+    if (!on_own && !dev_) return std::nullopt;
+    const Queries& queries = on_own ? queries_ : dev_queries_;
+    const auto scores = hybrid.score_hybrid(queries.texts, data_.document_texts);
+    return choose(*scores, hybrid, on_own ? data_ : *dev_, queries).weight;
+  }
+
   std::vector<std::string> metric_names() const override {
     std::vector<std::string> names;
     for (const RankingMetric& metric : options_.metrics) names.push_back(metric.name());
@@ -225,20 +232,7 @@ class RankingTask : public Task {
     std::vector<std::string> texts = dev_queries_.texts;
     texts.insert(texts.end(), queries_.texts.begin(), queries_.texts.end());
     const auto scores = hybrid.score_hybrid(texts, data_.document_texts);
-    const std::vector<double> weights = hybrid_weights();
-    Matrix<double> values(dev_count, static_cast<int64_t>(weights.size()));
-    for (size_t w = 0; w < weights.size(); ++w) {
-      scores->set_weight(weights[w]);
-      const auto rankings =
-          rank_by_scores(*scores, {0, dev_count}, dev_queries_.candidates, options_.depth);
-      check_scores(hybrid.name(), rankings, dev_queries_.rows.size());
-      const std::vector<JudgedRanking> judged = judge_all(*dev_, dev_queries_, rankings);
-      for (int64_t q = 0; q < dev_count; ++q) {
-        values.at(q, static_cast<int64_t>(w)) = compute_ranking_metric(
-            options_.metrics[0], judged[static_cast<size_t>(q)], options_.gain);
-      }
-    }
-    const WeightChoice choice = choose_hybrid_weight(values, hybrid.fusion().weight);
+    const WeightChoice choice = choose(*scores, hybrid, *dev_, dev_queries_);
     report.chosen_fusion = FusionOptions{choice.weight, hybrid.fusion().rule};
     report.notes = {
         fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of "
@@ -247,6 +241,25 @@ class RankingTask : public Task {
                     100 * choice.value, choice.votes.low, choice.votes.high)};
     scores->set_weight(choice.weight);
     return rank_by_scores(*scores, {dev_count, count}, queries_.candidates, options_.depth);
+  }
+
+  // `queries` are the first that `scores` has.
+  WeightChoice choose(HybridScores& scores, const HybridScorer& hybrid, const RankingData& data,
+                      const Queries& queries) const {
+    const auto count = static_cast<int64_t>(queries.rows.size());
+    const std::vector<double> weights = hybrid_weights();
+    Matrix<double> values(count, static_cast<int64_t>(weights.size()));
+    for (size_t w = 0; w < weights.size(); ++w) {
+      scores.set_weight(weights[w]);
+      const auto rankings = rank_by_scores(scores, {0, count}, queries.candidates, options_.depth);
+      check_scores(hybrid.name(), rankings, queries.rows.size());
+      const std::vector<JudgedRanking> judged = judge_all(data, queries, rankings);
+      for (int64_t q = 0; q < count; ++q) {
+        values.at(q, static_cast<int64_t>(w)) = compute_ranking_metric(
+            options_.metrics[0], judged[static_cast<size_t>(q)], options_.gain);
+      }
+    }
+    return choose_hybrid_weight(values, hybrid.fusion().weight);
   }
 
   std::vector<JudgedRanking> judge_all(const RankingData& data, const Queries& queries,

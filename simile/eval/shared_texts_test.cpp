@@ -125,7 +125,8 @@ TEST(SharedTexts, AreEmbeddedOnceForAModelAndItsHybrid) {
       EXPECT_EQ(found[q][i].score, expected[q][i].score);
     }
   }
-  EXPECT_THAT(embedder.calls, ElementsAre(Texts{"r", "bl", "red", "green", "blue"}));
+  EXPECT_THAT(embedder.calls,
+              ElementsAre(Texts{"r", "bl", "red", "green", "blue"}, spread_texts()));
 }
 
 TEST(SharedTexts, AreKeptForEachPromptApart) {

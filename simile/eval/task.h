@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct EvaluationOptions {
   void visit_ranking(OptionVisitor& v);
 };
 
+class HybridScorer;  // simile/eval/hybrid_scorer.h
 struct Predictions;  // simile/eval/predictions.h
 
 class Task {
@@ -74,6 +76,13 @@ class Task {
   // `texts` stand in the training data: a ranking's reports then tell its first metric apart for
   // queries with a relevant document among them and for the others.
   virtual void tell_seen(const KeySet& /*texts*/) {}
+
+  // A ranking chooses the weight of a hybrid on its judgements of dev, or, where `on_own`, on those
+  // that evaluate() takes, for a set that is itself the dev of a run. None without judgements of
+  // dev, and for other tasks.
+  virtual std::optional<double> choose_weight(HybridScorer& /*hybrid*/, bool /*on_own*/) const {
+    return std::nullopt;
+  }
 
   // What is tested on, to be looked for in training data; views that live as long as the task.
   virtual TestTexts texts() const = 0;

@@ -259,13 +259,19 @@ int64_t import_index(const std::string& file, const std::string& path, const Imp
     return !documents.empty();
   };
   bool more = fill();
-  if (!description) model.dimension = first_dimension(file, rows, options.model);
+  if (!description) {
+    model.dimension = first_dimension(file, rows, options.model);
+    EncodeOptions encode;
+    encode.dimensions = model.dimension;
+    model.spread = measure_spread(SentenceEncoder::load(options.model, silent_events()), encode);
+  }
   if (options.vectors && *options.vectors != model.vectors) {
     model.vectors_recall.reset();
     model.vectors = *options.vectors;
   }
   SearchSettings settings =
-      options.search.over(description ? description->settings : SearchSettings());
+      options.search.over(description ? description->settings
+                                      : read_model_search_settings(resolve_model(options.model)));
   settings.approximate = options.approximate.over(settings.approximate);
   IndexBuilder builder(path, model, options.overwrite, settings);
   for (; more; more = fill()) {

@@ -11,6 +11,7 @@
 #include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
+#include "simile/index/score_fusion.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
@@ -102,6 +103,20 @@ EncodeOptions document_options(const IndexedModel& model, const SentenceEncoder&
   options.prompt_name = model.prompt_name.value_or("");
   options.dimensions = model.dimension;
   return index_options(options, encoder, TextRole::kDocument);
+}
+
+double measure_spread(const SentenceEncoder& encoder, const EncodeOptions& documents) {
+  EncodeOptions queries;
+  queries.dimensions = documents.dimensions;
+  const auto embed = [&](const EncodeOptions& options, TextRole role) {
+    return encoder.encode(spread_texts(), index_options(options, encoder, role), silent_events());
+  };
+  const Matrix<float> left = embed(queries, TextRole::kQuery);
+  const Matrix<float> right = embed(documents, TextRole::kDocument);
+  std::vector<double> scores(static_cast<size_t>(left.rows * right.rows));
+  exact_scores(right.values.data(), right.rows, left.values.data(), left.rows, right.cols,
+               ranking_metric(parse_similarity(encoder.settings().similarity)), scores.data());
+  return similarity_spread(scores);
 }
 
 void warn_of_cut_texts(const EncodeCounts& counts, const SentenceEncoder& encoder,

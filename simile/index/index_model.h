@@ -62,6 +62,9 @@ EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder&
 // The same for documents of an index.
 EncodeOptions document_options(const IndexedModel& model, const SentenceEncoder& encoder);
 
+// similarity_spread() of the model, whose documents are embedded by these options.
+double measure_spread(const SentenceEncoder& encoder, const EncodeOptions& documents);
+
 // Warns if texts were longer than the model reads.
 void warn_of_cut_texts(const EncodeCounts& counts, const SentenceEncoder& encoder,
                        EventSink& events);

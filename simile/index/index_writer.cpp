@@ -149,6 +149,7 @@ void IndexWriter::Parts::begin(const NewIndexOptions& build) {
   model.prompt_name = options.encode.prompt_name;
   model.dimension = encoder->dimension(options.encode);
   model.metric = ranking_metric(parse_similarity(settings.similarity));
+  model.spread = measure_spread(*encoder, options.encode);
   model.metadata = build.metadata;
   if (model.metadata) drop_empty_names(*model.metadata);
   model.vectors = build.vectors;

@@ -33,6 +33,7 @@ struct IndexedModel {
   // ("*": all). A build that names none takes the columns that its documents have, if there are at
   // most 32 of them (none: there were more).
   std::optional<std::vector<std::string>> metadata = std::nullopt;
+  double spread = 1;  // of the model's similarity (score_fusion.h), which old indexes do not have
 
   void visit(OptionVisitor& v);  // the members of manifest.json
 };

@@ -218,6 +218,10 @@ void IndexedModel::visit(OptionVisitor& v) {
   if (tokens) passages = {*tokens, overlap.value_or(0), whole.value_or(0)};
   v.field("vectors_recall", vectors_recall, {"", "", 0, 1});
   v.field("metadata", metadata, {});
+  std::optional<double> measured;  // segments know their index by the manifest as it was written
+  if (spread != 1) measured = spread;
+  v.field("spread", measured, {});
+  spread = measured.value_or(1);
 }
 
 }  // namespace simile

@@ -58,36 +58,68 @@ void check_cosines(const double* scores, int64_t count) {
                *other);
 }
 
-}  // namespace
-
-FusionRule parse_fusion_rule(const std::string& name) {
-  if (name == "zsum") return FusionRule::kZSum;
-  if (name == "rrf") return FusionRule::kReciprocalRank;
-  SIMILE_CHECK(name == "max", ErrorKind::kRecipe,
-               "hybrid_rule: expected zsum, rrf or max, found '{}'", name);
-  return FusionRule::kMax;
-}
-
-void scale_vector_scores(FusionRule rule, double* scores, int64_t count) {
-  if (count == 0) return;
+void scale_vector_scores(FusionRule rule, double spread, double* scores, int64_t count) {
   if (rule == FusionRule::kZSum) return standardise(scores, count);
   if (rule == FusionRule::kReciprocalRank) return take_reciprocal_ranks(scores, count, nullptr);
+  if (rule == FusionRule::kCosine) {
+    std::transform(scores, scores + count, scores, [&](double score) { return score / spread; });
+    return;
+  }
   check_cosines(scores, count);
   divide_by_highest(scores, count, 1);
 }
 
 void scale_word_scores(FusionRule rule, double* scores, int64_t count) {
   constexpr double kNotFound = 0;
-  if (count == 0) return;
   if (rule == FusionRule::kZSum) return standardise(scores, count);
   if (rule == FusionRule::kReciprocalRank) return take_reciprocal_ranks(scores, count, &kNotFound);
   divide_by_highest(scores, count, 0);
 }
 
-void fuse_scores(FusionRule rule, double weight, double* vectors, double* words, int64_t count) {
-  scale_vector_scores(rule, vectors, count);
+}  // namespace
+
+FusionRule parse_fusion_rule(const std::string& name) {
+  if (name == "cosine") return FusionRule::kCosine;
+  if (name == "zsum") return FusionRule::kZSum;
+  if (name == "rrf") return FusionRule::kReciprocalRank;
+  SIMILE_CHECK(name == "max", ErrorKind::kRecipe,
+               "hybrid_rule: expected cosine, zsum, rrf or max, found '{}'", name);
+  return FusionRule::kMax;
+}
+
+void fuse_scores(FusionRule rule, double weight, double spread, double* vectors, double* words,
+                 int64_t count) {
+  if (count == 0) return;
+  scale_vector_scores(rule, spread, vectors, count);
   scale_word_scores(rule, words, count);
-  for (int64_t i = 0; i < count; ++i) vectors[i] = fuse_scaled(weight, vectors[i], words[i]);
+  for (int64_t i = 0; i < count; ++i) vectors[i] = weight * vectors[i] + (1 - weight) * words[i];
+}
+
+const std::vector<std::string>& spread_texts() {
+  static const std::vector<std::string> texts = {
+      "The train to the coast leaves at half past seven.",
+      "How do I reset my password?",
+      "Whales are mammals that breathe air.",
+      "She painted the kitchen door dark green.",
+      "The court rejected the appeal on Monday.",
+      "What is the boiling point of water at sea level?",
+      "Sort the list before you search it.",
+      "The recipe needs two eggs and a cup of flour.",
+      "Interest rates rose by a quarter of a point.",
+      "He scored twice in the last ten minutes.",
+      "Is there a fee for cancelling my order?",
+      "The volcano last erupted in 1912."};
+  return texts;
+}
+
+double similarity_spread(const std::vector<double>& scores) {
+  const size_t n = spread_texts().size();
+  double same = 0, all = 0;
+  for (size_t i = 0; i < n * n; ++i) all += scores[i];
+  for (size_t i = 0; i < n; ++i) same += scores[i * n + i];
+  const auto texts = static_cast<double>(n);
+  const double spread = same / texts - (all - same) / (texts * (texts - 1));
+  return spread > 0 && std::isfinite(spread) ? spread : 1;
 }
 
 }  // namespace simile

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of documents by their words, and those by words and vectors as one.
+// Scores documents by their words (BM25), and by words and vectors as one.
 //
-// Two scores of every document for one query, by its words (BM25) and by its vector (cosine), as
-// one. With w the weight of the vectors,
+// A fusion takes two scores of every document for one query, by its words and by its vector. With w
+// the weight of the vectors,
 //
 //   fused = w V(vectors) + (1 - w) W(words)
 //
 // where V and W bring the scores of all documents that are ranked to one scale:
 //
+//   cosine  V = s / spread, the spread of the model's similarity (below), and W = s / max, max
+//         being the highest of the documents; zeros where that is 0. Needs no statistics of the
+//         corpus. Takes every similarity
 //   zsum  V, W = (s - mean) / deviation over the documents, the deviation that of the population
 //         (divided by their number); zeros where all scores are equal (Montague & Aslam, "Relevance
 //         score normalization for metasearch", CIKM 2001)
@@ -25,18 +28,19 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "simile/core/options.h"
 
 namespace simile {
 
-enum class FusionRule { kZSum, kReciprocalRank, kMax };
-// From "zsum", "rrf" or "max"; another name is ErrorKind::kRecipe.
+enum class FusionRule { kCosine, kZSum, kReciprocalRank, kMax };
+// From "cosine", "zsum", "rrf" or "max"; another name is ErrorKind::kRecipe.
 FusionRule parse_fusion_rule(const std::string& name);
 
 struct FusionOptions {
-  double weight = 0.5;
-  std::string rule = "zsum";
+  double weight = 0.875;
+  std::string rule = "cosine";
 
   static OptionInfo weight_info() {
     return {
@@ -46,9 +50,10 @@ struct FusionOptions {
   }
   static OptionInfo rule_info() {
     return choice_info(
-        "how a hybrid brings scores of a query to one scale: zsum, their mean 0 and deviation 1; "
-        "rrf, reciprocal ranks; max, a share of the highest",
-        {"zsum", "rrf", "max"});
+        "how a hybrid adds the scores of a query: cosine, the similarity itself to BM25 as a share "
+        "of the highest; zsum, both with mean 0 and deviation 1; rrf, reciprocal ranks; max, both "
+        "as shares of the highest",
+        {"cosine", "zsum", "rrf", "max"});
   }
   void visit(OptionVisitor& v) {
     v.field("hybrid_weight", weight, weight_info());
@@ -56,18 +61,18 @@ struct FusionOptions {
   }
 };
 
-// V and W, in place. Errors: ErrorKind::kUsage for the rule max and a vector's score that is no
-// cosine.
-void scale_vector_scores(FusionRule rule, double* scores, int64_t count);
-void scale_word_scores(FusionRule rule, double* scores, int64_t count);
+// vectors[i] becomes the fused score of document i, words[i] its scaled one. Errors:
+// ErrorKind::kUsage for the rule max and a vector's score that is no cosine.
+void fuse_scores(FusionRule rule, double weight, double spread, double* vectors, double* words,
+                 int64_t count);
 
-// Of scores that are scaled.
-inline double fuse_scaled(double weight, double vector, double word) {
-  return weight * vector + (1 - weight) * word;
-}
-
-// All of it: vectors[i] becomes the fused score of document i, words[i] its scaled one.
-void fuse_scores(FusionRule rule, double weight, double* vectors, double* words, int64_t count);
+// How far apart a model's similarity puts texts that have nothing in common: the cosines of one
+// model lie between 0 and 1, of another between 0.7 and 1, and dot products have no limits. The
+// spread is the mean similarity of each of these sentences with itself less that of two different
+// ones. It belongs to the model, so an index of any size and an evaluation scale alike.
+const std::vector<std::string>& spread_texts();
+// scores[i * n + j]: text i as a query, text j as a document. 1 where the mean is not above 0.
+double similarity_spread(const std::vector<double>& scores);
 
 // BM25: how much the words of a document say of it, for evaluation and for search alike, so that
 // both rank by the same bits. Words are those of text/words.h.

@@ -18,8 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Scores = std::vector<double>;
 
-Scores fuse(FusionRule rule, double weight, Scores vectors, Scores words) {
-  fuse_scores(rule, weight, vectors.data(), words.data(), static_cast<int64_t>(words.size()));
+Scores fuse(FusionRule rule, double weight, Scores vectors, Scores words, double spread = 1) {
+  fuse_scores(rule, weight, spread, vectors.data(), words.data(),
+              static_cast<int64_t>(words.size()));
   return vectors;
 }
 
@@ -45,6 +46,27 @@ TEST(ScoreFusion, SharesOfTheHighestOfALiteralCase) {
   EXPECT_THAT(fuse(FusionRule::kMax, 0.4, kVectors, kWords),
               ElementsAre(DoubleNear(1, 1e-15), DoubleNear(0.4, 1e-15),
                           DoubleNear(0.4 * 1.2 / 1.5 + 0.6 * 0.5, 1e-15)));
+}
+
+TEST(ScoreFusion, CosinesOfALiteralCase) {
+  // python3: [0.9 * v / 0.8 + 0.1 * w / 2 for v, w in zip((0.5, 0.5, 0.2), (2, 0, 1))]
+  EXPECT_THAT(
+      fuse(FusionRule::kCosine, 0.9, kVectors, kWords, 0.8),
+      ElementsAre(DoubleNear(0.6625, 1e-15), DoubleNear(0.5625, 1e-15), DoubleNear(0.275, 1e-15)));
+  EXPECT_THAT(fuse(FusionRule::kCosine, 0.9, {-0.5, 41}, {0, 0}),
+              ElementsAre(DoubleNear(-0.45, 1e-15), DoubleNear(36.9, 1e-12)));
+}
+
+TEST(ScoreFusion, TheSpreadIsTheMeanOfATextWithItselfLessThatOfTwo) {
+  const size_t n = spread_texts().size();
+  Scores scores(n * n, 0.7);
+  for (size_t i = 0; i < n; ++i) scores[i * n + i] = 0.98;
+  EXPECT_NEAR(similarity_spread(scores), 0.28, 1e-12);
+  scores[1] += 0.1 * static_cast<double>(n * (n - 1));
+  EXPECT_NEAR(similarity_spread(scores), 0.18, 1e-12);
+  EXPECT_EQ(similarity_spread(Scores(n * n, 0.7)), 1);  // all alike
+  scores[0] = std::nan("");
+  EXPECT_EQ(similarity_spread(scores), 1);
 }
 
 TEST(ScoreFusion, EqualScoresOfOneKindLeaveTheOrderToTheOther) {
@@ -78,6 +100,7 @@ TEST(ScoreFusion, MaxTakesCosinesAlone) {
 }
 
 TEST(ScoreFusion, RulesHaveNames) {
+  EXPECT_EQ(parse_fusion_rule("cosine"), FusionRule::kCosine);
   EXPECT_EQ(parse_fusion_rule("zsum"), FusionRule::kZSum);
   EXPECT_EQ(parse_fusion_rule("rrf"), FusionRule::kReciprocalRank);
   EXPECT_EQ(parse_fusion_rule("max"), FusionRule::kMax);
@@ -90,7 +113,8 @@ TEST(ScoreFusion, AgreesWithTheDefinitions) {
   const nlohmann::json golden = nlohmann::json::parse(file);
   for (const nlohmann::json& c : golden.at("fusion")) {
     const Scores expected = c["fused"];
-    const Scores fused = fuse(parse_fusion_rule(c["rule"]), c["weight"], c["vectors"], c["words"]);
+    const Scores fused =
+        fuse(parse_fusion_rule(c["rule"]), c["weight"], c["vectors"], c["words"], 9.0 / 22);
     ASSERT_EQ(fused.size(), expected.size());
     for (size_t i = 0; i < fused.size(); ++i) {
       EXPECT_NEAR(fused[i], expected[i], 1e-12) << c["rule"] << " " << c["weight"];

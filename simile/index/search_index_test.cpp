@@ -186,6 +186,30 @@ TEST_F(SearchIndexTest, TheColumnsOfMetadataAreThoseNamedOrThoseThatDocumentsHav
   }
 }
 
+// A segment's owner is a hash of the manifest, so one without a spread is written as it was.
+TEST_F(SearchIndexTest, TheSpreadIsKeptAndMayBeMissing) {
+  build();
+  EXPECT_THAT(read_file(file("manifest.json")), Not(HasSubstr("spread")));
+  EXPECT_EQ(open().info().model.spread, 1);
+  IndexedModel model{"abc", "m", 2, VectorMetric::kInnerProduct};
+  model.spread = 0.25;
+  IndexBuilder builder(folder_, model);
+  Matrix<float> vectors(2, 2);
+  vectors.values = {1, 0, 0, 1};
+  builder.add({{"near", "fox"}, {"word", "bird"}}, vectors);
+  builder.commit();
+  EXPECT_EQ(open().info().model.spread, 0.25);
+  SearchQueries queries;
+  queries.texts = {"bird"};
+  queries.vectors = Matrix<float>(1, 2);
+  queries.vectors.values = {0.5, 0.25};
+  const auto hits = open().search(queries, 2, {"hybrid", {0.5, "cosine"}})[0];
+  ASSERT_EQ(hits.size(), 2u);
+  EXPECT_EQ(hits[0].id, "word");
+  EXPECT_DOUBLE_EQ(hits[0].score, 0.5 * 0.25 / 0.25 + 0.5);
+  EXPECT_DOUBLE_EQ(hits[1].score, 0.5 * 0.5 / 0.25);
+}
+
 TEST_F(SearchIndexTest, ThePromptOfTheDocumentsIsKeptAndMayBeMissing) {
   build();
   EXPECT_THAT(read_file(file("manifest.json")), Not(HasSubstr("prompt")));  // as earlier ones

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/search_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
-#include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"
 
 namespace simile {
+
+std::string describe_search(const SearchSettings& settings) {
+  const double weight = settings.by_vectors() ? settings.fusion.weight : 0;
+  if (!settings.by_words() || weight == 1) return "vectors only";
+  if (weight == 0) return "words only";
+  return fmt::format("vectors and words, {}, weight {:g}", settings.fusion.rule, weight);
+}
 
 std::vector<std::string> search_modes(const SearchSettings& settings) {
   std::vector<std::string> modes = {settings.mode};

@@ -54,6 +54,9 @@ struct SearchSettings {
   bool by_words() const { return mode != "vector"; }
 };
 
+// "vectors only", "words only", or "vectors and words, cosine, weight 0.875".
+std::string describe_search(const SearchSettings& settings);
+
 // All there are, that of the settings first.
 std::vector<std::string> search_modes(const SearchSettings& settings);
 
@@ -62,8 +65,8 @@ std::vector<std::string> search_modes(const SearchSettings& settings);
 SearchSettings read_search_settings(const std::string& path);
 void write_search_settings(const std::string& path, const SearchSettings& settings);
 
-// A model folder may hold the same file: the hybrid weight that its training chose on dev, which
-// an index of that model begins with. Without it: the defaults. Errors: as above.
+// A model folder may hold the same file: the hybrid weight that its training chose on dev, with
+// which indexes of that model and evaluations of hybrid:MODEL begin. Without it: the defaults. Errors: as above.
 SearchSettings read_model_search_settings(const std::string& folder);
 
 }  // namespace simile

@@ -68,14 +68,15 @@ std::vector<char> best_passages(const std::vector<double>& scores,
 }
 
 // One query's scores by vectors (empty: none) and by words; both are fused where both are there.
-std::vector<IndexHit> rank_query(const SegmentScores& segments, std::vector<double> vectors,
-                                 std::vector<double> words, int64_t top_k,
-                                 const SearchSettings& settings, const std::vector<char>* allowed) {
+std::vector<IndexHit> rank_query(const SegmentScores& segments, double spread,
+                                 std::vector<double> vectors, std::vector<double> words,
+                                 int64_t top_k, const SearchSettings& settings,
+                                 const std::vector<char>* allowed) {
   std::vector<double> fused = settings.by_vectors() ? vectors : words;
   if (settings.by_vectors() && settings.by_words()) {
     std::vector<double> scaled = words;
-    fuse_scores(parse_fusion_rule(settings.fusion.rule), settings.fusion.weight, fused.data(),
-                scaled.data(), segments.documents());
+    fuse_scores(parse_fusion_rule(settings.fusion.rule), settings.fusion.weight, spread,
+                fused.data(), scaled.data(), segments.documents());
   }
   std::vector<char> best;
   if (!segments.document_ends().empty()) {
@@ -206,8 +207,8 @@ std::vector<std::vector<IndexHit>> search_segments(const SegmentSet& segments,
         words.resize(static_cast<size_t>(N));
         scores.score_words(queries.texts[static_cast<size_t>(first + i)], words.data());
       }
-      results[static_cast<size_t>(first + i)] =
-          rank_query(scores, std::move(vectors), std::move(words), top_k, settings, allowed);
+      results[static_cast<size_t>(first + i)] = rank_query(
+          scores, model.spread, std::move(vectors), std::move(words), top_k, settings, allowed);
     });
   }
   return results;

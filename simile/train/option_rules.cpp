@@ -244,9 +244,10 @@ void refuse_idle_options(const StageOptions& stage) {
 void refuse_idle_options(const TrainOptions& options) {
   const auto is_hybrid = [](const std::string& name) { return name.rfind("hybrid", 0) == 0; };
   refuse_idle("", options,
-              {{std::none_of(options.baselines.begin(), options.baselines.end(), is_hybrid),
+              {{!chooses_hybrid_weight(options) &&
+                    std::none_of(options.baselines.begin(), options.baselines.end(), is_hybrid),
                 {"hybrid_weight", "hybrid_rule"},
-                "where no hybrid is among the `baselines`"}});
+                "where no hybrid is among the `baselines` and no ranking has a dev"}});
   for (const HeadSettings& head : options.heads) {
     refuse_idle(
         fmt::format("head '{}': ", head.name), head,

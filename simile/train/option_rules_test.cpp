@@ -63,6 +63,8 @@ TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
   }
   EXPECT_EQ(refusal_of({"stages.head_learning_rate=0.1"}), "");
   EXPECT_EQ(refusal_of({"hybrid_weight=0.3", "baselines=[hybrid]"}), "");
+  EXPECT_EQ(refusal_of({"hybrid_weight=0.3", "evaluations={name: dev, task: ranking, folder: .}"}),
+            "");
   EXPECT_EQ(refusal_of({"stages.optimizer={name: sgd, momentum: 0.9}"}), "");
 }
 

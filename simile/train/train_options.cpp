@@ -289,6 +289,14 @@ void TrainOptions::visit(OptionVisitor& v) {
            "folds", 0, 1000});
 }
 
+bool chooses_hybrid_weight(const TrainOptions& options) {
+  const auto& tests = options.tests;
+  return std::any_of(options.evaluations.begin(), options.evaluations.end(),
+                     [](const auto& each) { return each.task == "ranking"; }) ||
+         std::any_of(tests.begin(), tests.end(),
+                     [](const auto& each) { return each.task == "ranking" && !each.dev.empty(); });
+}
+
 bool is_of_start(const std::string& baseline) {
   return baseline == "untrained" || baseline == "hybrid:untrained";
 }

@@ -202,6 +202,10 @@ struct TrainOptions : StartOptions {
   void visit(OptionVisitor& v);
 };
 
+// Whether the run chooses the weight of a hybrid: an evaluation is a ranking, or a test is one with
+// judgements of dev.
+bool chooses_hybrid_weight(const TrainOptions& options);
+
 // Whether a baseline is of the weights the run starts from: untrained or hybrid:untrained.
 bool is_of_start(const std::string& baseline);
 

@@ -345,17 +345,17 @@ class TrainingRun final : public SteppedTraining {
     round_to_precision(options_, weights_.encoder());
     const std::string collapse = describe_collapse(sample_vectors({}));
     if (!collapse.empty()) events_.warning(collapse);
-    make_final_scorer(options_.name, "hybrid");
+    make_final_scorer(options_.name, has_baseline("hybrid") || chooses_hybrid_weight(options_));
     const Scores trained = evaluate_all({&evaluations_, &tests_}, *final_scorer_, true, events_,
                                         folder_.predictions_path());
     result.selected_value = selected_value(trained.reports);
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        trained.reports);
+    keep_hybrid_weight();
     // One list per model; every list has the evaluations, then the tests.
     std::vector<std::vector<Report>> by_model = {trained.reports};
     by_model.resize(1 + options_.baselines.size());
     evaluate_baselines(false, {}, by_model);
-    keep_hybrid_weight(by_model);
     const Scores start = evaluate_start();
     evaluate_baselines(true, start.reports, by_model);
     for (size_t i = 0; i < by_model[0].size(); ++i) {
@@ -389,9 +389,8 @@ class TrainingRun final : public SteppedTraining {
     if (!is_trained && baseline != "hybrid:untrained") {
       return evaluate_all(sets, *make_lexical_scorer(baseline), false, silent_events()).reports;
     }
-    HybridScorer scorer(hybrid_name(final_scorer_->name()), std::make_shared<Bm25Scorer>(),
-                        final_scorer_, options_.hybrid);
-    return evaluate_all(sets, scorer, false, events_,
+    if (!is_trained) make_hybrid();
+    return evaluate_all(sets, *hybrid_, false, events_,
                         is_trained ? folder_.hybrid_predictions_path() : "")
         .reports;
   }
@@ -407,16 +406,32 @@ class TrainingRun final : public SteppedTraining {
     }
   }
 
-  // The weight that dev chose for the model with BM25 lies in its folder, for the indexes of it.
-  void keep_hybrid_weight(const std::vector<std::vector<Report>>& by_model) {
-    for (size_t i = 0; i < options_.baselines.size(); ++i) {
-      if (options_.baselines[i] != "hybrid") continue;
-      for (const Report& report : by_model[i + 1]) {
-        if (!report.chosen_fusion) continue;
-        write_search_settings(folder_.model_path(), {"hybrid", *report.chosen_fusion});
-        return;
+  // Makes hybrid_ of final_scorer_ and BM25. Returns whether the weight was chosen: on the first
+  // ranking with judgements of dev, or else on the first among the evaluations, which are dev.
+  bool make_hybrid() {
+    hybrid_.emplace(hybrid_name(final_scorer_->name()), std::make_shared<Bm25Scorer>(),
+                    final_scorer_, options_.hybrid);
+    for (const bool on_own : {false, true}) {
+      EvaluationSets sets = {&evaluations_};
+      if (!on_own) sets.push_back(&tests_);
+      for (const Task* task : tasks_of(sets)) {
+        const std::optional<double> weight = task->choose_weight(*hybrid_, on_own);
+        if (!weight) continue;
+        hybrid_->take_chosen(*weight);
+        return true;
       }
     }
+    return false;
+  }
+
+  // The chosen weight lies in the model's folder, for its indexes and for evaluations of
+  // hybrid:MODEL.
+  void keep_hybrid_weight() {
+    if (!make_hybrid()) return;
+    const SearchSettings settings = {"hybrid", hybrid_->fusion()};
+    write_search_settings(folder_.model_path(), settings);
+    events_.info(fmt::format("{} searches by {}, chosen on dev", folder_.model_path(),
+                             describe_search(settings)));
   }
 
   // Scores of the weights before the first step: the evaluations, which a run that was not
@@ -425,7 +440,7 @@ class TrainingRun final : public SteppedTraining {
   Scores evaluate_start() {
     const std::string name = options_.model.empty() ? "untrained" : "zero-shot";
     weights_.assign(start_.weights);
-    make_final_scorer(name, "hybrid:untrained");
+    make_final_scorer(name, has_baseline("hybrid:untrained"));
     const bool is_tested = has_baseline("untrained") || evaluations_.list().empty();
     EvaluationSets missing;
     if (!at_start_) missing.push_back(&evaluations_);
@@ -440,11 +455,11 @@ class TrainingRun final : public SteppedTraining {
     return std::count(options_.baselines.begin(), options_.baselines.end(), name) > 0;
   }
 
-  // Of the weights as they are: one embedding of each text for them and for `hybrid`.
-  void make_final_scorer(const std::string& name, const std::string& hybrid) {
+  // Scores by the weights as they are. With a hybrid both share one embedding of each text.
+  void make_final_scorer(const std::string& name, bool has_hybrid) {
     final_scorer_ = make_model_scorer(name, weights_, start_, ProductType::kFloat, events_);
     final_scorer_->embed_once(std::make_shared<const SharedTexts>(
-        tasks_of({&evaluations_, &tests_}), has_baseline(hybrid) ? 2 : 1));
+        tasks_of({&evaluations_, &tests_}), has_hybrid ? 2 : 1));
   }
 
   size_t stage_number() const { return static_cast<size_t>(state_.stage); }
@@ -465,6 +480,7 @@ class TrainingRun final : public SteppedTraining {
   TrainState& state_;
   std::optional<Scores> at_start_;        // on the evaluations, before the first step
   std::shared_ptr<Scorer> final_scorer_;  // make_final_scorer()
+  std::optional<HybridScorer> hybrid_;    // make_hybrid()
 
   // While a stage runs.
   std::optional<NegativeMiner> miner_;

@@ -21,6 +21,7 @@
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/task.h"
+#include "simile/index/search_settings.h"
 #include "simile/model/safetensors.h"
 #include "simile/train/detail/run_test.h"
 
@@ -28,6 +29,7 @@ namespace simile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Interrupter;
@@ -175,7 +177,86 @@ TEST_F(TrainerTest, TextsAreEmbeddedOnceForAModelAndItsHybrid) {
   };
   const int64_t alone = embedded("[untrained]");
   EXPECT_GT(alone, 0);
-  EXPECT_EQ(embedded("[untrained, hybrid, hybrid:untrained]"), alone);
+  // A hybrid also embeds the texts of the spread.
+  const auto spread = static_cast<int64_t>(spread_texts().size());
+  EXPECT_EQ(embedded("[untrained, hybrid, hybrid:untrained]"), alone + 2 * spread);
+}
+
+// 20 documents and 20 queries with a word of the right one, judged half for dev, half for test.
+class RankingRunTest : public TrainerTest {
+ protected:
+  std::string ranking(const std::string& name, const std::string& dev = "") const {
+    std::string queries = "id\ttext\n", corpus = "id\ttext\n", judged[2];
+    for (int i = 0; i < 20; ++i) {
+      corpus += fmt::format("d{}\tw{} w{}\n", i, i, i + 20);
+      queries += fmt::format("q{}\tw{} w{}\n", i, i, i * 7 % 20);
+      judged[i % 2] += fmt::format("q{0} 0 d{0} 1\n", i);
+    }
+    write("q.tsv", queries);
+    write("c.tsv", corpus);
+    write("judged-dev.tsv", judged[0]);
+    write("judged-test.tsv", judged[1]);
+    return fmt::format(
+        "{{name: {0}, task: ranking, queries: {2}/q.tsv, corpus: {2}/c.tsv, "
+        "qrels: {2}/judged-{0}.tsv, metrics: [mrr]{1}}}",
+        name, dev.empty() ? "" : ", dev: " + path(dev), folder_);
+  }
+
+  // The weight in the model folder of a run, or -1 where there is none.
+  double kept(const std::vector<std::string>& overrides,
+              EventSink& events = silent_events()) const {
+    const TrainResult result = train(recipe(overrides), path("run"), false, true, events);
+    if (!file_exists(join_path(result.model_path, "search.json"))) return -1;
+    return read_model_search_settings(result.model_path).fusion.weight;
+  }
+};
+
+TEST_F(RankingRunTest, TheWeightThatDevChoosesIsKeptWithoutABaseline) {
+  const std::string metric = "stages.*.selection.metric=dev.mrr";
+  testing::Listener listener;
+  const double weight = kept({"evaluations=" + ranking("dev"), metric}, listener);
+  // As the evaluation of the saved model chooses it.
+  EvaluationOptions options;
+  options.task = "ranking";
+  options.metrics = {"mrr"};
+  options.ranking.queries = path("q.tsv");
+  options.ranking.corpus = path("c.tsv");
+  options.ranking.qrels = path("judged-test.tsv");
+  options.dev = path("judged-dev.tsv");
+  const auto encoder = std::make_shared<const SentenceEncoder>(
+      SentenceEncoder::load(path("run/model"), silent_events()));
+  HybridScorer hybrid("hybrid:m", std::make_shared<Bm25Scorer>(),
+                      std::make_shared<EmbeddingScorer>("m", [&](const auto& texts) {
+                        return encoder->encode(texts, {}, silent_events());
+                      }));
+  const Report report = evaluate(options, hybrid);
+  ASSERT_TRUE(report.chosen_fusion);
+  EXPECT_EQ(weight, report.chosen_fusion->weight);
+  EXPECT_LT(weight, 0.875);  // one word finds each document, and the vectors are of random weights
+  EXPECT_THAT(listener.told,
+              Contains(AllOf(HasSubstr("run/model searches by "), HasSubstr(", chosen on dev"))));
+  // Judgements of dev come before the evaluation's own, and the baseline chooses alike.
+  EXPECT_EQ(kept({"tests=" + ranking("test", "judged-dev.tsv")}), weight);
+  EXPECT_EQ(kept({"tests=" + ranking("test", "judged-dev.tsv"), "baselines=[hybrid]"}), weight);
+  EXPECT_EQ(kept({"tests=" + ranking("test")}), -1);
+  EXPECT_EQ(kept({}), -1);
+}
+
+// The corpus is embedded once for the evaluation, the choice and the baseline.
+TEST_F(RankingRunTest, TheChoiceEmbedsNoCorpusAgain) {
+  const auto embedded = [&](const std::vector<std::string>& overrides) {
+    EmbeddedTexts events;
+    kept(overrides, events);
+    return events.count;
+  };
+  const auto spread = static_cast<int64_t>(spread_texts().size());
+  const int64_t dev_queries = 10;
+  EXPECT_EQ(embedded({"tests=" + ranking("test", "judged-dev.tsv")}),
+            embedded({"tests=" + ranking("test")}) + dev_queries + spread);
+  const std::string dev = "evaluations=" + ranking("dev");
+  const std::string metric = "stages.*.selection.metric=dev.mrr";
+  EXPECT_EQ(embedded({dev, metric, "baselines=[untrained, hybrid]"}),
+            embedded({dev, metric, "baselines=[untrained]"}));
 }
 
 TEST_F(TrainerTest, RunJsonRepeatsTheRunBitForBitOnAnyNumberOfThreads) {

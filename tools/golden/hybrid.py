@@ -5,7 +5,8 @@
     python3 tools/golden/hybrid.py > tests/golden/hybrid.json
 
 Nothing here shares code or method with simile/index/score_fusion.cpp, simile/eval/hybrid_scorer.cpp or the BM25
-behind it: means and variances are exact fractions, ranks are counted, BM25 is summed document by document.
+behind it: means and variances are exact fractions, ranks are counted, BM25 is summed document by document. The model's
+spread is 9/22, as the tests give it.
 """
 import json
 import math
@@ -39,6 +40,8 @@ def scaled_vectors(rule, scores):
         return standardised(scores)
     if rule == "rrf":
         return [reciprocal_rank(s, scores) for s in scores]
+    if rule == "cosine":
+        return [s * 22 / 9 for s in scores]
     return [(s + 1) / (max(scores) + 1) if max(scores) > -1 else 0.0 for s in scores]
 
 
@@ -56,7 +59,7 @@ def fusion_cases(rng):
     lists += [([0.1] * 3, [0.3] * 3), ([0.5, 0.25, 0.5], [0.0] * 3), ([-1.0, -1.0], [2.0, 0.0])]
     return [{"rule": rule, "weight": weight, "vectors": vectors, "words": words,
              "fused": fuse(rule, weight, vectors, words)}
-            for vectors, words in lists for rule in ("zsum", "rrf", "max") for weight in (0, 0.4, 0.5, 1)]
+            for vectors, words in lists for rule in ("zsum", "rrf", "max", "cosine") for weight in (0, 0.4, 0.5, 1)]
 
 
 def bm25(query, document, corpus, k1=1.2, b=0.75):
@@ -84,7 +87,7 @@ def rankings(rng):
     table = {text: [round(rng.gauss(0, 1), 3) for _ in range(5)] for text in corpus + queries}
     candidates = [sorted(rng.sample(range(len(corpus)), 5)) for _ in queries]
     of_rule = {}
-    for rule in ("zsum", "rrf", "max"):
+    for rule in ("zsum", "rrf", "max", "cosine"):
         whole, some = [], []
         for query, chosen in zip(queries, candidates):
             words = [bm25(query, text, corpus) for text in corpus]
