@@ -55,9 +55,11 @@ class TrainCommandTest : public ShellTest {
     return Json::parse(read_file(path(folder + "/results.json")))["verdict"];
   }
 
-  static std::string last_line(std::string text) {
-    if (!text.empty() && text.back() == '\n') text.pop_back();
-    return text.substr(text.rfind('\n') + 1);
+  // The first line of the verdict, behind which only its further lines stand, indented.
+  static std::string verdict_line(const std::string& text) {
+    const size_t begin = text.find("verdict: ");
+    EXPECT_NE(begin, text.npos) << text;
+    return text.substr(begin, text.find('\n', begin) - begin);
   }
 };
 
@@ -65,11 +67,11 @@ TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
   const Outcome outcome =
       run(train_recipe("variant=transformer stages.0.steps=6 stages.0.selection.every_steps=6 "
                        "stages.0.learning_rate=5e-4 --output good"));
-  const std::string line = last_line(outcome.out);
+  const std::string line = verdict_line(outcome.out);
   std::smatch found;
   const std::regex form(
-      "verdict: dev map ([0-9.]+) -> ([0-9.]+) \\(([+-][0-9.]+), 95 % interval ([+-][0-9.]+) to "
-      "([+-][0-9.]+), paired bootstrap over 60 queries\\)");
+      "verdict: (?:helped|undecided)[^;]*; dev map ([0-9.]+) -> ([0-9.]+) \\(([+-][0-9.]+), 95 % "
+      "interval ([+-][0-9.]+) to ([+-][0-9.]+), 60 queries\\), which also selected the weights");
   ASSERT_TRUE(std::regex_match(line, found, form)) << line;
   const double start = std::stod(found[1]), trained = std::stod(found[2]);
   const double gain = std::stod(found[3]), low = std::stod(found[4]), high = std::stod(found[5]);
@@ -89,7 +91,9 @@ TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
   ASSERT_EQ(itself.code, 0) << itself.err;
   EXPECT_NEAR(Json::parse(itself.out)["metrics"]["map"], verdict["gains"][0]["start"], 1e-6);
   EXPECT_EQ(shell("simile report good --output good.html").code, 0);
-  EXPECT_THAT(read_file(path("good.html")), HasSubstr("verdict: dev map "));
+  EXPECT_THAT(read_file(path("good.html")), HasSubstr("; dev map "));
+  EXPECT_THAT(read_file(path("good.html")),
+              HasSubstr("<li>from BM25 to the trained model: dev map "));
 }
 
 TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
@@ -103,9 +107,9 @@ TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
             HasSubstr("Likely causes:\n  - "), HasSubstr("the learning rate 0.05 is too high"),
             HasSubstr("try learning_rate 0.005")));
   EXPECT_THAT(
-      last_line(outcome.out),
-      MatchesRegex("verdict: dev map ([0-9.]+) -> ([0-9.]+) \\([+]0.00: the start was kept, "
-                   "no later weights were better\\)"));
+      verdict_line(outcome.out),
+      MatchesRegex("verdict: nothing gained, the start was kept, as no later weights were better, "
+                   "still below BM25 .*: do not use.*; dev map .*"));
   const Json verdict = verdict_in("bad");
   EXPECT_EQ(verdict["start_kept"], 1);
   EXPECT_EQ(verdict["gains"][0]["start"], verdict["gains"][0]["trained"]);
@@ -117,7 +121,7 @@ TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
 
 TEST_F(TrainCommandTest, AResumedRunEndsWithTheSameLine) {
   const std::string steps = "stages.0.steps=120 ";  // half a second in which to be stopped
-  const std::string whole = last_line(run(train(steps + "--output whole")).out);
+  const std::string whole = verdict_line(run(train(steps + "--output whole")).out);
   const Outcome stopped = shell(
       "P() { exec " SIMILE_PROGRAM " \"$@\"; }; simile() { P \"$@\"; }; (" +
       train(steps + "--output cut") +
@@ -125,7 +129,7 @@ TEST_F(TrainCommandTest, AResumedRunEndsWithTheSameLine) {
       "0.02; done; kill -TERM $child; wait $child");
   EXPECT_EQ(stopped.code, 143) << stopped.err;
   const Outcome resumed = run(train(steps + "--output cut --resume"));
-  EXPECT_EQ(last_line(resumed.out), whole);
+  EXPECT_EQ(verdict_line(resumed.out), whole);
   EXPECT_EQ(verdict_in("cut"), verdict_in("whole"));
 }
 
@@ -135,16 +139,15 @@ TEST_F(TrainCommandTest, SeedsEndWithTheMeanAndDeviationOfTheirGains) {
       run(train("--output seeds runs=2 --json architecture= tokenizer= model=start/model"));
   const Json document = Json::parse(outcome.out);
   const std::string line = document["verdict"]["line"];
-  EXPECT_THAT(line, MatchesRegex("verdict: dev map [0-9.]+ -> [0-9.]+ [+]- [0-9.]+ "
-                                 "\\([+-][0-9.]+ [+]- [0-9.]+ over 2 seeds\\)"));
+  EXPECT_THAT(line, MatchesRegex("verdict: [^;]+; dev map [0-9.]+ -> [0-9.]+ [+]- [0-9.]+ "
+                                 "\\([+-][0-9.]+ [+]- [0-9.]+ over 2 seeds, 95 % interval .*"));
   const double first = verdict_in("seeds/run-1")["gains"][0]["difference"];
   const double second = verdict_in("seeds/run-2")["gains"][0]["difference"];
   const Json verdict = verdict_in("seeds");
   EXPECT_EQ(verdict, document["verdict"]);
   EXPECT_NEAR(verdict["gains"][0]["difference"], (first + second) / 2, 1e-12);
   EXPECT_NEAR(verdict["gains"][0]["deviation"], std::abs(first - second) / std::sqrt(2.0), 1e-12);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("seed 1: verdict: dev map "),
-                                 HasSubstr("seed 2: verdict: dev map ")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("seed 1: verdict: "), HasSubstr("seed 2: verdict: ")));
 }
 
 #else

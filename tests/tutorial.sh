@@ -18,7 +18,7 @@ bash -euo pipefail "$work/commands.sh" >"$work/said" 2>"$work/log" || {
   exit 1
 }
 expect() { grep -qE "$1" "$work/said" || { cat "$work/said" >&2; echo "expected '$1'" >&2; exit 1; }; }
-expect '^verdict: dev map [0-9.]+ -> [0-9.]+ \(\+[1-9]'
+expect '^verdict: helped.*; dev map [0-9.]+ -> [0-9.]+ \(\+[1-9]'
 expect '^ +1 +[0-9.]+ +0\.[0-9]+ +[0-9.]+ +billing-cancel-renewal '
 expect '^checksums +right'
 grep -q '</html>' report.html

@@ -143,7 +143,7 @@ void run(const Arguments& given, const CommonOptions& common, Terminal& terminal
     output.write(to_table(result.reports));
     output.write("\n");
     if (!result.model_path.empty()) output.write(fmt::format("model: {}\n", result.model_path));
-    if (result.verdict) output.write(result.verdict->to_line() + "\n");
+    if (result.verdict) output.write(result.verdict->to_text() + "\n");
   }
   output.finish();
 }

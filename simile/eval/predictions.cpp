@@ -40,14 +40,15 @@ struct ValueColumn {
   std::variant<std::vector<std::string>*, std::vector<double>*, std::vector<int64_t>*> values;
 };
 
-// The columns of `p`, by its kind and metrics. `right`: classes are those of pairs.
-std::vector<ValueColumn> columns_of(Predictions& p, bool right) {
+// The columns of `p`, by its kind and metrics. `optional`: classes are those of pairs; of queries it
+// is known what training saw.
+std::vector<ValueColumn> columns_of(Predictions& p, bool optional) {
   if (p.kind == PredictionKind::kScores) {
     return {{"left", &p.left}, {"right", &p.right}, {"gold", &p.gold}, {"score", &p.score}};
   }
   if (p.kind == PredictionKind::kClasses) {
-    std::vector<ValueColumn> columns = {{right ? "left" : "text", &p.left}};
-    if (right) columns.push_back({"right", &p.right});
+    std::vector<ValueColumn> columns = {{optional ? "left" : "text", &p.left}};
+    if (optional) columns.push_back({"right", &p.right});
     columns.push_back({"gold", &p.gold_class});
     columns.push_back({"predicted", &p.predicted});
     columns.push_back({"probability", &p.probability});
@@ -56,12 +57,17 @@ std::vector<ValueColumn> columns_of(Predictions& p, bool right) {
   std::vector<ValueColumn> columns = {{"query_id", &p.left}, {"query", &p.right}};
   p.values.resize(p.metrics.size());
   for (size_t m = 0; m < p.metrics.size(); ++m) columns.push_back({p.metrics[m], &p.values[m]});
+  if (optional) columns.push_back({"seen", &p.seen});
   columns.insert(columns.end(), {{"first_relevant", &p.first_relevant},
                                  {"top_id", &p.top_id},
                                  {"top_text", &p.top_text},
                                  {"relevant_id", &p.relevant_id},
                                  {"relevant_text", &p.relevant_text}});
   return columns;
+}
+
+bool has_optional(const Predictions& p) {
+  return p.kind == PredictionKind::kQueries ? !p.seen.empty() : !p.right.empty();
 }
 
 Names names_of(const std::vector<ValueColumn>& columns) {
@@ -74,15 +80,18 @@ Names names_of(const std::vector<ValueColumn>& columns) {
 // is no such file.
 std::vector<ValueColumn> match_header(const Names& header, Predictions& predictions) {
   constexpr size_t kBeforeMetrics = 2, kBehindMetrics = 5;
-  for (const auto& [kind, right] :
+  for (const auto& [kind, optional] :
        {std::pair{PredictionKind::kScores, true}, std::pair{PredictionKind::kClasses, false},
-        std::pair{PredictionKind::kClasses, true}, std::pair{PredictionKind::kQueries, true}}) {
+        std::pair{PredictionKind::kClasses, true}, std::pair{PredictionKind::kQueries, true},
+        std::pair{PredictionKind::kQueries, false}}) {
     predictions.kind = kind;
     if (kind == PredictionKind::kQueries) {
-      if (header.size() <= kBeforeMetrics + kBehindMetrics) break;
-      predictions.metrics.assign(header.begin() + kBeforeMetrics, header.end() - kBehindMetrics);
+      const size_t behind = kBehindMetrics + (optional ? 1 : 0);
+      if (header.size() <= kBeforeMetrics + behind) continue;
+      predictions.metrics.assign(header.begin() + kBeforeMetrics,
+                                 header.end() - static_cast<std::ptrdiff_t>(behind));
     }
-    std::vector<ValueColumn> columns = columns_of(predictions, right);
+    std::vector<ValueColumn> columns = columns_of(predictions, optional);
     if (names_of(columns) == header) return columns;
   }
   return {};
@@ -97,12 +106,13 @@ std::string describe_example(const Predictions& predictions, size_t i) {
 }
 
 void append_examples(Predictions& part, Predictions& joined) {
-  const bool right = !joined.right.empty();
+  const bool optional = has_optional(joined);
   SIMILE_CHECK(
-      part.kind == joined.kind && part.metrics == joined.metrics && part.right.empty() != right,
+      part.kind == joined.kind && part.metrics == joined.metrics && has_optional(part) == optional,
       ErrorKind::kInput, "'{}' and '{}' are predictions of different kinds", joined.path,
       part.path);
-  const std::vector<ValueColumn> from = columns_of(part, right), to = columns_of(joined, right);
+  const std::vector<ValueColumn> from = columns_of(part, optional),
+                                 to = columns_of(joined, optional);
   for (size_t c = 0; c < to.size(); ++c) {
     std::visit(
         [&](auto* values) {
@@ -197,7 +207,7 @@ Predictions read_predictions(const std::string& path) {
 
 void write_predictions(const std::string& path, const Predictions& predictions) {
   Predictions& read = const_cast<Predictions&>(predictions);  // columns may be written, too
-  const std::vector<ValueColumn> columns = columns_of(read, !predictions.right.empty());
+  const std::vector<ValueColumn> columns = columns_of(read, has_optional(predictions));
   AtomicFile file(path);
   file.write(fmt::format("{}\n", fmt::join(names_of(columns), "\t")));
   for (size_t i = 0; i < predictions.left.size(); ++i) {

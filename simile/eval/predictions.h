@@ -6,10 +6,11 @@
 //   sts, pairs      NAME.tsv        left right gold score
 //   classification  NAME.tsv        text, or left and right; gold predicted probability
 //   ranking         NAME.trec       a TREC run, with NAME.queries.tsv beside it:
-//                                   query_id query METRICS... first_relevant top_id top_text
+//                                   query_id query METRICS... [seen] first_relevant top_id top_text
 //                                   relevant_id relevant_text
 //
-// Of a query: `first_relevant` is the rank of its first relevant document (0: none was found), top
+// Columns of a query: `seen` is 1 where a relevant document stands in the training data, otherwise
+// 0; the column is missing where the training data is not known. `first_relevant` is the rank of its first relevant document (0: none was found), top
 // the document of rank 1, relevant the relevant document ranked highest, or where none was found
 // the most relevant one of the corpus; empty where there is none. The table of a run that somebody
 // else made (evaluate_run()) has no texts and no documents. Tabs and line ends within texts become
@@ -48,6 +49,7 @@ struct Predictions {
   // kQueries
   std::vector<std::string> metrics;
   std::vector<std::vector<double>> values;  // [metrics][queries]
+  std::vector<int64_t> seen;                // 0 or 1; empty: not known
   std::vector<int64_t> first_relevant;
   std::vector<std::string> top_id, top_text, relevant_id, relevant_text;
 

@@ -123,6 +123,17 @@ TEST(Predictions, AreReadByTheirColumns) {
       files.write("c.tsv", "left\tright\tgold\tpredicted\tprobability\na\tb\tx\tx\t0.75\n"));
   EXPECT_THAT(both.right, ElementsAre("b"));
   EXPECT_THAT(both.gold_class, ElementsAre("x"));
+  const std::string behind = "first_relevant\ttop_id\ttop_text\trelevant_id\trelevant_text\n";
+  for (const auto& [seen, value] : {std::make_pair("", ""), std::make_pair("seen\t", "1\t")}) {
+    const std::string table = std::string("query_id\tquery\tmap\t") + seen + behind +
+                              "q\task\t0.5\t" + value + "2\td\tone\te\ttwo\n";
+    const Predictions queries = read_predictions(files.write("q.queries.tsv", table));
+    EXPECT_THAT(queries.metrics, ElementsAre("map"));
+    EXPECT_EQ(queries.seen, std::vector<int64_t>(*seen == 0 ? 0 : 1, 1));
+    EXPECT_THAT(queries.first_relevant, ElementsAre(2));
+    write_predictions(files.path("again.tsv"), queries);
+    EXPECT_EQ(read_file(files.path("again.tsv")), table);
+  }
 }
 
 TEST(Predictions, WhatIsNoneIsRefused) {

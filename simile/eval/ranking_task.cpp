@@ -108,6 +108,7 @@ class RankingTask : public Task {
     RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
     if (!predictions_path.empty() || predictions != nullptr) {
       Predictions table = make_query_table(data_, queries_.rows, rankings, judged, scores);
+      table.seen = is_seen_;
       if (!predictions_path.empty()) {
         write_ranking(predictions_path, scorer.name(), data_, queries_.rows, rankings);
         write_predictions(query_table_file(predictions_path), table);
@@ -294,7 +295,7 @@ class RankingTask : public Task {
   RankingTaskOptions options_;
   std::optional<RankingData> dev_;  // without documents
   Queries queries_, dev_queries_;
-  std::vector<char> is_seen_;  // of queries_: has a relevant document seen; empty: not known
+  std::vector<int64_t> is_seen_;  // of queries_: has a relevant document seen; empty: not known
 };
 
 }  // namespace

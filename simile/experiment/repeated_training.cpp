@@ -87,7 +87,7 @@ bool is_cut_evaluation(const TrainOptions& options, const Report& report) {
 std::optional<Report> report_together(const TrainOptions& options, const RunFolder& folder,
                                       const Report& mean, bool is_hybrid) {
   if (!is_cut_evaluation(options, mean)) return std::nullopt;
-  const std::string own = is_hybrid ? folder.hybrid_predictions_path() : folder.predictions_path();
+  const std::string own = folder.predictions_path(is_hybrid ? run_format::kHybrid : "");
   std::vector<std::string> files;
   for (int64_t fold = 0; fold < options.folds; ++fold) {
     files.push_back(

@@ -177,15 +177,16 @@ TEST_F(SeedsTest, TheVerdictIsTheMeanOfTheirGains) {
   const auto verdict_in = [&](const std::string& folder) {
     return nlohmann::json::parse(bytes(folder + "/results.json"))["verdict"];
   };
-  EXPECT_THAT(run().verdict->to_line(),
-              MatchesRegex("verdict: dev spearman .* -> .* \\([+][0-9.]+ [+]- [0-9.]+ over 2 "
-                           "seeds\\).*"));
+  EXPECT_THAT(
+      run().verdict->to_line(),
+      MatchesRegex("verdict: [a-z]+; dev spearman .* -> .* \\([+][0-9.]+ [+]- [0-9.]+ over 2 "
+                   "seeds, 95 % interval [+-][0-9.]+ to [+][0-9.]+, 30 pairs\\).*"));
   double sum = 0;
   for (const char* folder : {"run/run-1", "run/run-2"}) {
     sum += verdict_in(folder)["gains"][0]["difference"].get<double>();
   }
   EXPECT_NEAR(verdict_in("run")["gains"][0]["difference"], sum / 2, 1e-12);
-  EXPECT_THAT(events.told, Contains(StartsWith("seed 2: verdict: dev spearman ")));
+  EXPECT_THAT(events.told, Contains(MatchesRegex("seed 2: verdict: [a-z]+; dev spearman .*")));
   overrides.push_back("stages.0.learning_rate=1e-12");
   run();
   EXPECT_THAT(events.warned.back(), HasSubstr("NOTHING WAS GAINED by 2 of 2 runs"));
@@ -226,7 +227,8 @@ TEST_F(FoldTrainingTest, EachFoldIsThatOfItsRecipeAndAllAreOneTable) {
   EXPECT_EQ(result.reports[5].examples, queries);
   EXPECT_NEAR(result.reports[5].metric("map"), weighted / static_cast<double>(queries), 1e-12);
   EXPECT_NE(result.reports[5].find_metric("has_positive@5"), nullptr);
-  EXPECT_THAT(result.verdict->to_line(), HasSubstr("over 3 folds"));
+  EXPECT_THAT(result.verdict->to_line(), HasSubstr("over 3 folds, 95 % interval "));
+  EXPECT_EQ(result.verdict->gains[0].examples, queries);
 
   train_in("one", {"folds=0", "stages.objectives.data.folds=3", "stages.objectives.data.fold=1",
                    "tests.folds=3", "tests.fold=1"});

@@ -116,11 +116,11 @@ std::string show_verdict(const ShownRun& run) {
   if (!verdict.line.empty()) {
     html += fmt::format("<p{}>{} {}</p>\n", verdict.start_kept > 0 ? " class=\"missing\"" : "",
                         show_run_name(run), escape_html(verdict.line));
-    std::string causes;
-    for (const std::string& cause : verdict.causes) {
-      causes += "<li>" + escape_html(cause) + "</li>\n";
+    std::string items;
+    for (const auto* texts : {&verdict.details, &verdict.causes}) {
+      for (const std::string& text : *texts) items += "<li>" + escape_html(text) + "</li>\n";
     }
-    if (!causes.empty()) html += "<ul>\n" + causes + "</ul>\n";
+    if (!items.empty()) html += "<ul>\n" + items + "</ul>\n";
   }
   for (const std::string& problem : run.problems) {
     html += "<p class=\"missing\">" + show_run_name(run) + " " + escape_html(problem) + "</p>\n";

@@ -66,11 +66,15 @@ ReadVerdict read_verdict(const Json& results, const std::string& path) {
   const JsonObject object(results[kVerdict], path);
   verdict.line = object.text(kLine);
   verdict.start_kept = object.integer(kStartKept, 0, std::numeric_limits<int64_t>::max());
-  for (const Json& cause : object.at(kCauses)) {
-    SIMILE_CHECK(cause.is_string(), ErrorKind::kInput, "{}: \"{}\" should hold texts, found {}",
-                 path, kCauses, detail::describe_json(cause));
-    verdict.causes.push_back(cause.get<std::string>());
-  }
+  const auto read_texts = [&](const char* key, std::vector<std::string>& texts) {
+    for (const Json& text : object.at(key)) {
+      SIMILE_CHECK(text.is_string(), ErrorKind::kInput, "{}: \"{}\" should hold texts, found {}",
+                   path, key, detail::describe_json(text));
+      texts.push_back(text.get<std::string>());
+    }
+  };
+  read_texts(kCauses, verdict.causes);
+  if (object.has(kDetails)) read_texts(kDetails, verdict.details);
   return verdict;
 }
 

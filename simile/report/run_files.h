@@ -6,7 +6,8 @@
 //   results.json     "seconds", "verdict" (simile/report/verdict.h) and "reports", once it is
 //                    finished
 //   predictions/     a file for each evaluation (simile/eval/predictions.h); in its folder hybrid/
-//                    those of the model together with BM25
+//                    those of the model together with BM25; in start/ and bm25/ the tables of
+//                    queries of the rankings that the verdict compares
 //   run-1/ ...       of a recipe with several runs: one such folder per seed or fold, with a
 //                    results.json of their "runs" (folder, seed, fold) and "verdict" above them
 //
@@ -35,6 +36,8 @@ constexpr const char* kLog = "metrics.jsonl";
 constexpr const char* kResults = "results.json";
 constexpr const char* kPredictions = "predictions";
 constexpr const char* kHybrid = "hybrid";  // within: those of the model together with BM25
+constexpr const char* kStart = "start";    // within: those of the weights before the first step
+constexpr const char* kBm25 = "bm25";      // within
 constexpr const char* kStates = "states";
 constexpr const char* kModel = "model";
 constexpr const char* kStages = "stages";
@@ -61,6 +64,7 @@ constexpr const char* kFiles = "files";  // metrics.jsonl and predictions, each 
 // A further key, see simile/report/verdict.h: an object with these keys and others.
 constexpr const char* kVerdict = "verdict";
 constexpr const char* kLine = "line";
+constexpr const char* kDetails = "details";
 constexpr const char* kStartKept = "start_kept";
 constexpr const char* kCauses = "causes";
 
@@ -77,8 +81,9 @@ bool is_same_evaluation(const Report& a, const Report& b);
 
 // What results.json keeps of a Verdict.
 struct ReadVerdict {
-  std::string line;        // Verdict::to_line(); empty where there is none
-  int64_t start_kept = 0;  // how many of the runs kept the weights they began with
+  std::string line;                  // Verdict::to_line(); empty where there is none
+  std::vector<std::string> details;  // missing in runs of earlier versions
+  int64_t start_kept = 0;            // how many of the runs kept the weights they began with
   std::vector<std::string> causes;
 };
 

@@ -171,10 +171,8 @@ std::string RunFolder::seed_predictions_path(int64_t number, bool hybrid) const 
   return hybrid ? join_path(folder, kHybrid) : folder;
 }
 
-std::string RunFolder::predictions_path() const { return made_folder(part(kPredictions)); }
-
-std::string RunFolder::hybrid_predictions_path() const {
-  return made_folder(join_path(part(kPredictions), kHybrid));
+std::string RunFolder::predictions_path(const std::string& of) const {
+  return made_folder(part(of.empty() ? kPredictions : join_path(kPredictions, of)));
 }
 
 void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {

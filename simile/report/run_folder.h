@@ -63,9 +63,8 @@ class RunFolder {
   std::string mined_path() const { return part(run_format::kMined); }
   // A folder of vectors, reused by later runs.
   std::string teachers_path() const { return part(run_format::kTeachers); }
-  // Folders, made when asked for: of the model, and of the model together with BM25.
-  std::string predictions_path() const;
-  std::string hybrid_predictions_path() const;
+  // Folders, made when asked for: of the model, or kHybrid, kStart, kBm25.
+  std::string predictions_path(const std::string& of = "") const;
   // The parts of a run of several seeds or folds, from 1.
   std::string seed_path(int64_t number) const { return part(run_format::seed_folder(number)); }
   std::string seed_predictions_path(int64_t number, bool hybrid) const;

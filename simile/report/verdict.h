@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of training brought: a metric of the weights before the first step and of those it
-// ended with, on the same examples. to_line() tells it in one line:
+// What a run of training brought, in words: the weights before the first step beside those it ended
+// with, on the same examples, and beside what costs no training. The first line decides:
 //
-//   verdict: dev map 32.10 -> 41.90 (+9.80, 95 % interval +4.20 to +15.10, paired bootstrap over
-//   320 queries)
+//   verdict: helped; test map 61.20 -> 71.40 (+10.20, 95 % interval +8.31 to +12.15, 435 queries)
+//   verdict: undecided, still below BM25 (38.20 against 40.90): do not use; test map ...
 //
 // The interval is that of bootstrap_interval() (simile/metric/significance.h) with seed 1: examples
-// are drawn, and both models scored on the same ones. Of a mean over several sets each set is drawn
+// are drawn, and both sides scored on the same ones. Of a mean over several sets each set is drawn
 // from on its own. There are 10,000 samples; of more than 5,000 examples fewer, 5e7 / examples, but
 // at least 1,000. Thresholds of pairs stay as they were chosen on all examples. The interval tells
 // of other examples of the same kind, not of other seeds.
@@ -31,48 +31,66 @@ struct Scores {
   void add(Scores more);
 };
 
+// The trained model against what `of` names: "start", on the examples that decide; "seen" and
+// "unseen", the start on queries with a relevant document that training saw, and on the others;
+// "bm25"; "hybrid", the start with BM25 against the trained model with BM25; "majority", the most
+// frequent class; "selected", the start on the metric that chose the weights; "loss".
 struct Gain {
+  std::string of = "start";
+  std::string rival;                 // of those that need no training: "always answering 'x'"
   std::string title;                 // "dev map", "mean of dev map, faq mrr"
-  std::vector<std::string> metrics;  // EVALUATION.METRIC
-  bool is_loss = false;              // of a stage, not a metric of an evaluation
+  std::vector<std::string> metrics;  // EVALUATION.METRIC, or a loss
   bool lower_is_better = false;
-  std::vector<double> start, trained;  // one for each run (seed)
+  bool selects = false;                // the metric chose the weights
+  std::vector<double> start, trained;  // one for each run (seed); start: of what `of` names
 
-  // Of trained - start, of a single run; or why there is none.
+  // Of trained - start, or why there is none.
   std::optional<Interval> interval;
-  int64_t samples = 0;
-  std::string examples;  // what was drawn: "320 queries"
   std::string no_interval;
+  std::vector<double> draws;  // the samples of the interval
+  int64_t examples = 0;       // drawn from
+  std::string unit;           // "queries"
 
-  std::vector<double> differences() const;
-  bool is_fraction() const;  // shown x 100
+  double difference() const;  // mean over the runs
+  int direction() const;      // 1: better, -1: worse, 0: the interval holds 0, or there is none
+  bool is_fraction() const;   // shown x 100
 };
 
-// Of the mean of `metrics`, each EVALUATION.METRIC. Nothing where one side lacks one of them; no
+// Of the mean of `metrics`, each EVALUATION.METRIC. "majority" takes from `start` no more than that
+// it has the metrics. Nothing where a side lacks one of them, or there are no such examples; no
 // interval where a metric cannot be computed from the predictions. Errors (kInput): predictions
 // that are not of the same examples.
-std::optional<Gain> measure_gain(const std::vector<std::string>& metrics, const Scores& start,
-                                 const Scores& trained);
+std::optional<Gain> measure_gain(const std::string& of, const std::vector<std::string>& metrics,
+                                 const Scores& start, const Scores& trained);
 
 struct Verdict {
-  std::vector<Gain> gains;  // the first is that of the metric that chose the weights, where one did
+  std::vector<Gain> gains;  // the first decides; one of each kind at most
   int64_t runs = 1;
   std::string over = "seeds";  // what differs between the runs
   int64_t start_kept = 0;      // of the runs: the weights kept are those before the first step
   std::vector<std::string> stages_that_kept_theirs;  // began with better weights than they made
   std::vector<std::string> causes;                   // the likely ones, where any of that was so
 
-  // One line without its end, metrics x 100.
-  std::string to_line() const;
+  const Gain* find(const std::string& of) const;  // null where there is none
 
-  // {"line", "runs", "start_kept", "gains": [{"metrics", "start", "trained", "difference", ...}],
-  // "stages_that_kept_their_start", "causes"} with fractions; of one run a gain has "interval" {
-  // "low", "high", "confidence", "samples", "over"} or "no_interval", of several "differences" and
-  // their "deviation", and start, trained and difference are means.
+  // "helped" or "hurt" where the interval of the first gain lies on one side of 0, "undecided" where
+  // it does not or there is none, "nothing gained" where all runs kept their start, or "none".
+  std::string word() const;
+
+  // The first line without its end, metrics x 100, and a line for each further gain.
+  std::string to_line() const;
+  std::vector<std::string> details() const;
+  std::string to_text() const;  // all of them, the further ones indented
+
+  // {"line", "word", "details", "runs", "start_kept", "gains": [{"of", "metrics", "start",
+  // "trained", "difference", ...}], "stages_that_kept_their_start", "causes"} with fractions; a gain
+  // has "interval" {"low", "high", "confidence", "samples", "over"} or "no_interval", of several
+  // runs also "differences" and their "deviation"; start, trained and difference are means then.
   std::string to_json() const;
 };
 
-// Of the same recipe with several seeds, or "folds", one at least.
+// Of the same recipe with several seeds, or "folds", one at least. Gains that not all runs have are
+// dropped. The interval is that of the mean over the runs: each example is drawn with all its seeds.
 Verdict join_verdicts(const std::vector<Verdict>& runs, const std::string& over = "seeds");
 
 }  // namespace simile

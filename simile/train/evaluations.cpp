@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "simile/core/error.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
@@ -54,6 +56,12 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, ModelWeights&
   return make_encoder_scorer(name, encoder, std::move(heads), {}, events);
 }
 
+bool is_of(const std::vector<std::string>& metrics, const std::string& evaluation) {
+  return std::any_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
+    return split_figure_name(metric).evaluation == evaluation;
+  });
+}
+
 std::vector<const Task*> tasks_of(const EvaluationSets& sets) {
   std::vector<const Task*> tasks;
   for (const Evaluations* set : sets) {
@@ -63,10 +71,12 @@ std::vector<const Task*> tasks_of(const EvaluationSets& sets) {
 }
 
 Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, EventSink& events,
-                    const std::string& predictions) {
+                    const std::string& predictions, const std::vector<std::string>& metrics) {
   std::vector<const Evaluation*> all;
   for (const Evaluations* set : sets) {
-    for (const Evaluation& each : set->list()) all.push_back(&each);
+    for (const Evaluation& each : set->list()) {
+      if (metrics.empty() || is_of(metrics, each.options.name)) all.push_back(&each);
+    }
   }
   scorer.embed_once(std::make_shared<const SharedTexts>(tasks_of(sets)));
   Scores scores;

@@ -42,14 +42,18 @@ std::unique_ptr<Scorer> make_model_scorer(const std::string& name, ModelWeights&
                                           const StartModel& start, ProductType products,
                                           EventSink& events);
 
+// Whether one of the metrics, each EVALUATION.METRIC, is of this evaluation.
+bool is_of(const std::vector<std::string>& metrics, const std::string& evaluation);
+
 using EvaluationSets = std::vector<const Evaluations*>;
 std::vector<const Task*> tasks_of(const EvaluationSets& sets);
 
 // One report per evaluation, those of one set, then of the next, and the predictions behind each. A
 // text of several evaluations is embedded once. Where a head scores and the scorer has none, the
 // report has its name alone. With a folder also writes the predictions there, see
-// predictions_file().
+// predictions_file(); with metrics evaluates only what they are of, each EVALUATION.METRIC.
 Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, EventSink& events,
-                    const std::string& predictions = "");
+                    const std::string& predictions = "",
+                    const std::vector<std::string>& metrics = {});
 
 }  // namespace simile

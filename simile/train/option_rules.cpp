@@ -243,11 +243,15 @@ void refuse_idle_options(const StageOptions& stage) {
 
 void refuse_idle_options(const TrainOptions& options) {
   const auto is_hybrid = [](const std::string& name) { return name.rfind("hybrid", 0) == 0; };
+  const auto is_ranking = [](const EvaluationOptions& each) { return each.task == "ranking"; };
+  const auto has = [](const auto& list, const auto& is) {
+    return std::any_of(list.begin(), list.end(), is);
+  };
   refuse_idle("", options,
-              {{!chooses_hybrid_weight(options) &&
-                    std::none_of(options.baselines.begin(), options.baselines.end(), is_hybrid),
+              {{!has(options.evaluations, is_ranking) && !has(options.tests, is_ranking) &&
+                    !has(options.baselines, is_hybrid),
                 {"hybrid_weight", "hybrid_rule"},
-                "where no hybrid is among the `baselines` and no ranking has a dev"}});
+                "where nothing is ranked and no hybrid is among the `baselines`"}});
   for (const HeadSettings& head : options.heads) {
     refuse_idle(
         fmt::format("head '{}': ", head.name), head,

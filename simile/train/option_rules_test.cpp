@@ -51,7 +51,7 @@ TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
       {{"heads.0.layers=3", "heads.0.width=8"}, "`layers`, `width` do nothing with `kind: l1`"},
       {{"heads.0.kind=mlp", "heads.0.layers=1", "heads.0.width=8"},
        "`width` does nothing with one"},
-      {{"hybrid_weight=0.3"}, "`hybrid_weight` does nothing where no hybrid"},
+      {{"hybrid_weight=0.3"}, "`hybrid_weight` does nothing where nothing is ranked"},
       {{"stages.optimizer.momentum=0.9"}, "the optimizer adamw does not take: momentum"},
       {{"stages.optimizer={name: sgd, beta1: 0.8}"}, "the optimizer sgd does not take: beta1"},
       {{"stages.frozen=true", "stages.static_learning_rate=0.1"}, "`static_learning_rate` does"},

@@ -15,26 +15,21 @@ namespace {
 
 using Metrics = std::vector<std::string>;
 
-// The first metric of the first report that both sides have.
-Metrics first_metric(const Scores& start, const Scores& trained) {
-  for (const Report& report : start.reports) {
-    const auto same =
-        std::find_if(trained.reports.begin(), trained.reports.end(),
-                     [&report](const Report& other) { return other.name == report.name; });
-    if (same == trained.reports.end() || report.metrics.empty()) continue;
-    return {report.name + "." + report.metrics[0].first};
+// The last stage that selects; null where none does.
+const StageOptions* selecting_stage(const TrainOptions& options) {
+  const StageOptions* stage = nullptr;
+  for (const StageOptions& each : options.stages) {
+    if (!each.selection.metric.empty()) stage = &each;
   }
-  return {};
+  return stage;
 }
 
 // The fewest examples of an evaluation with one of the metrics; 0 where none has.
 int64_t fewest_examples(const Scores& scores, const Metrics& metrics) {
   int64_t fewest = 0;
   for (const Report& report : scores.reports) {
-    const bool is_one = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
-      return metric.rfind(report.name + ".", 0) == 0;
-    });
-    if (is_one && (fewest == 0 || report.examples < fewest)) fewest = report.examples;
+    if (is_of(metrics, report.name) && (fewest == 0 || report.examples < fewest))
+      fewest = report.examples;
   }
   return fewest;
 }
@@ -44,7 +39,8 @@ Gain loss_gain(const StageOptions& stage, const StageCourse& course, bool of_sev
   Gain gain;
   gain.metrics = stage.selection.metric;
   gain.title = course.metric + (of_several_stages ? fmt::format(" of stage '{}'", stage.name) : "");
-  gain.is_loss = gain.lower_is_better = true;
+  gain.of = "loss";
+  gain.lower_is_better = true;
   gain.start = {course.values.front().y};
   StageCourse kept = course;
   if (stage.selection.keeps_best() && !stage.selection.may_keep_start()) {
@@ -58,26 +54,37 @@ Gain loss_gain(const StageOptions& stage, const StageCourse& course, bool of_sev
 }
 
 std::vector<Gain> measure_gains(const TrainOptions& options, const std::string& log_path,
-                                const Scores& start, const Scores& trained) {
-  const StageOptions* stage = nullptr;  // the last that selects
-  for (const StageOptions& each : options.stages) {
-    if (!each.selection.metric.empty()) stage = &each;
-  }
+                                const JudgedMetrics& judged, const RunScores& scores,
+                                bool is_start_kept) {
+  const Metrics& metrics = judged.metrics;
   std::vector<Gain> gains;
-  Metrics metrics = stage == nullptr ? Metrics() : stage->selection.metric;
-  if (stage != nullptr && !metrics.empty() && is_loss_metric(metrics[0])) {
-    const StageCourse course = read_stage_course(log_path, *stage, metrics);
+  const auto add = [&gains](std::optional<Gain> gain) {
+    if (gain) gains.push_back(std::move(*gain));
+  };
+  const Scores &start = scores.start, &trained = scores.trained;
+  add(measure_gain("start", metrics, start, trained));
+  if (judged.are_rankings && !is_start_kept) {
+    add(measure_gain("seen", metrics, start, trained));
+    add(measure_gain("unseen", metrics, start, trained));
+    add(measure_gain("hybrid", metrics, scores.start_hybrid, scores.trained_hybrid));
+  }
+  if (judged.are_rankings) add(measure_gain("bm25", metrics, scores.bm25, trained));
+  add(measure_gain("majority", metrics, trained, trained));
+  const StageOptions* stage = selecting_stage(options);
+  if (stage == nullptr) return gains;
+  const Metrics& selecting = stage->selection.metric;
+  const bool is_loss = is_loss_metric(selecting[0]);
+  if (is_loss) {
+    const StageCourse course = read_stage_course(log_path, *stage, selecting);
     if (!course.values.empty())
       gains.push_back(loss_gain(*stage, course, options.stages.size() > 1));
-    metrics.clear();
+  } else if (selecting != metrics) {
+    add(measure_gain("selected", selecting, start, trained));
   }
-  if (metrics.empty()) metrics = first_metric(start, trained);
-  if (metrics.empty()) return gains;
-  if (std::optional<Gain> gain = measure_gain(metrics, start, trained)) {
-    if (stage != nullptr && stage->selection.metric == metrics) {
-      gain->lower_is_better = selection_rules(stage->selection).direction == "min";
-    }
-    gains.push_back(std::move(*gain));
+  for (Gain& gain : gains) {
+    if (is_loss || gain.metrics != selecting) continue;
+    gain.selects = stage->selection.keeps_best() && (gain.of == "start" || gain.of == "selected");
+    gain.lower_is_better = selection_rules(stage->selection).direction == "min";
   }
   return gains;
 }
@@ -148,11 +155,39 @@ double mean_distance(const Matrix<float>& vectors) {
 
 }  // namespace
 
-Verdict judge_run(const TrainOptions& options, const std::string& log_path, const Scores& start,
-                  const Scores& trained, EventSink& events) {
+JudgedMetrics judged_metrics(const TrainOptions& options, const Evaluations& evaluations,
+                             const Evaluations& tests) {
+  const StageOptions* stage = selecting_stage(options);
+  JudgedMetrics judged;
+  if (stage != nullptr && !is_loss_metric(stage->selection.metric[0])) {
+    judged.metrics = stage->selection.metric;
+  }
+  const Evaluations& set = tests.list().empty() ? evaluations : tests;
+  if (!set.list().empty() && (&set == &tests || judged.metrics.empty())) {
+    const Metrics names = set.list()[0].task->metric_names();
+    const auto selects = [&judged](const std::string& name) {
+      return std::any_of(judged.metrics.begin(), judged.metrics.end(), [&](const auto& metric) {
+        return split_figure_name(metric).metric == name;
+      });
+    };
+    const auto metric = std::find_if(names.begin(), names.end(), selects);
+    judged.metrics = {set.list()[0].options.name + "." +
+                      (metric == names.end() ? names[0] : *metric)};
+  }
+  for (const Evaluation& each : set.list()) {
+    if (is_of(judged.metrics, each.options.name)) {
+      judged.are_rankings = each.options.task == "ranking";
+    }
+  }
+  return judged;
+}
+
+Verdict judge_run(const TrainOptions& options, const std::string& log_path,
+                  const JudgedMetrics& judged, const RunScores& scores, EventSink& events) {
   Verdict verdict;
-  verdict.gains = measure_gains(options, log_path, start, trained);
-  const std::vector<StageCourse> kept = find_kept_starts(options, log_path, start);
+  const std::vector<StageCourse> kept = find_kept_starts(options, log_path, scores.start);
+  verdict.start_kept = is_start_kept(options, kept) ? 1 : 0;
+  verdict.gains = measure_gains(options, log_path, judged, scores, verdict.start_kept > 0);
   for (const StageCourse& course : kept) verdict.stages_that_kept_theirs.push_back(course.stage);
   const auto warn = [&](const std::string& message, const std::vector<StageCourse>& courses) {
     std::string text = message;
@@ -166,8 +201,7 @@ Verdict judge_run(const TrainOptions& options, const std::string& log_path, cons
     }
     events.warning(text);
   };
-  if (is_start_kept(options, kept)) {
-    verdict.start_kept = 1;
+  if (verdict.start_kept > 0) {
     std::string message =
         "NOTHING WAS GAINED: the best weights are those before the first step, so the model saved "
         "is the one that the run started from";
@@ -180,14 +214,13 @@ Verdict judge_run(const TrainOptions& options, const std::string& log_path, cons
                      course.stage, describe_course(course)),
          {course});
   }
-  if (!kept.empty() || verdict.gains.empty() || !verdict.gains.back().interval) return verdict;
   // Weights may be worse where the last are kept, or the best that were trained.
-  const Gain& gain = verdict.gains.back();
-  const bool harms = gain.lower_is_better ? gain.interval->low > 0 : gain.interval->high < 0;
-  if (!harms) return verdict;
-  const StageCourse course = read_stage_course(log_path, options.stages.back(), gain.metrics);
+  const Gain* gain = verdict.find("selected");
+  if (gain == nullptr) gain = verdict.find("start");
+  if (!kept.empty() || gain == nullptr || gain->direction() >= 0) return verdict;
+  const StageCourse course = read_stage_course(log_path, options.stages.back(), gain->metrics);
   const bool is_told = course.is_start_best() || !options.stages.back().selection.keeps_best();
-  warn(fmt::format("the trained model is worse than its start on {}", gain.title),
+  warn(fmt::format("the trained model is worse than its start on {}", gain->title),
        is_told ? std::vector<StageCourse>{course} : std::vector<StageCourse>{});
   return verdict;
 }

@@ -11,21 +11,37 @@
 #include "simile/core/matrix.h"
 #include "simile/loss/margin_losses.h"
 #include "simile/report/verdict.h"
+#include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
 
-// Gains of selection.metric of the last stage that has one: of `start`, the weights before the
-// first step, and `trained`, those that were kept in the end. Losses are a stage's own, so they are
-// read from the log at `log_path`: the stage's first value and the one it kept. Beside a loss, or
-// where no stage selects, the first metric of the first report that both sides have is measured.
+// What decides, each EVALUATION.METRIC: of the first test, or without tests selection.metric of the
+// last stage that has one, or of the first evaluation. The metric of one evaluation is its first
+// that selects, if any, otherwise its first. None without tests and evaluations.
+struct JudgedMetrics {
+  std::vector<std::string> metrics;
+  bool are_rankings = false;
+};
+JudgedMetrics judged_metrics(const TrainOptions& options, const Evaluations& evaluations,
+                             const Evaluations& tests);
+
+// Weights before the first step, those kept in the end, both together with BM25, and BM25 alone: on
+// the evaluations they were scored on.
+struct RunScores {
+  Scores start, trained, start_hybrid, trained_hybrid, bm25;
+};
+
+// The gains on `judged`, as far as they were measured. selection.metric stands beside them
+// where it is another. A loss is a stage's own, so it is read from the log at `log_path`: the
+// stage's first value and the one it kept.
 //
 // Warns, with the likely causes, when every stage that led to the kept weights kept those it began
 // with, so that they are the start; of single stages of which that is true; and when the trained
 // weights are worse than the start by more than chance (the interval lies on that side).
-Verdict judge_run(const TrainOptions& options, const std::string& log_path, const Scores& start,
-                  const Scores& trained, EventSink& events);
+Verdict judge_run(const TrainOptions& options, const std::string& log_path,
+                  const JudgedMetrics& judged, const RunScores& scores, EventSink& events);
 
 // Token ids of up to 200 different texts, spread over the first set of single texts that is
 // trained on; none where all are joint sequences. `data`: [stages][objectives].

@@ -62,8 +62,8 @@ baselines: []
 };
 
 constexpr const char* kLine =
-    "verdict: dev spearman -?[0-9.]+ -> [0-9.]+ \\([+][0-9.]+, 95 % interval [+-][0-9.]+ to "
-    "[+][0-9.]+, paired bootstrap over 30 pairs\\)";
+    "verdict: (helped|undecided); dev spearman -?[0-9.]+ -> [0-9.]+ \\([+][0-9.]+, 95 % interval "
+    "[+-][0-9.]+ to [+][0-9.]+, 30 pairs\\), which also selected the weights";
 
 TEST_F(RunVerdictTest, TellsStartTrainedAndTheInterval) {
   Listener events;
@@ -75,8 +75,8 @@ TEST_F(RunVerdictTest, TellsStartTrainedAndTheInterval) {
   EXPECT_EQ(gain.trained[0], result.reports[0].metric("spearman"));
   EXPECT_EQ(gain.start[0], result.reports[2].metric("spearman"));
   EXPECT_EQ(result.reports[2].model, "untrained");
-  EXPECT_LT(gain.interval->low, gain.differences()[0]);
-  EXPECT_GT(gain.interval->high, gain.differences()[0]);
+  EXPECT_LT(gain.interval->low, gain.difference());
+  EXPECT_GT(gain.interval->high, gain.difference());
   EXPECT_EQ(result.verdict->start_kept, 0);
   EXPECT_THAT(events.warned, Not(Contains(HasSubstr("NOTHING WAS GAINED"))));
   EXPECT_EQ(verdict_in("run"), nlohmann::json::parse(result.verdict->to_json()));
@@ -106,7 +106,7 @@ TEST_F(RunVerdictTest, AStartThatIsKeptIsSaidAloudWithItsCauses) {
   const TrainResult result = run(again, events);
   ASSERT_EQ(result.verdict->start_kept, 1);
   EXPECT_EQ(bytes("run/model/model.safetensors"), bytes("good/model/model.safetensors"));
-  EXPECT_THAT(result.verdict->to_line(), HasSubstr("(+0.00: the start was kept"));
+  EXPECT_THAT(result.verdict->to_line(), StartsWith("verdict: nothing gained, the start was kept"));
   ASSERT_THAT(events.warned, Contains(StartsWith("NOTHING WAS GAINED")));
   EXPECT_THAT(events.warned.back(), AllOf(HasSubstr("those before the first step"),
                                           HasSubstr("(step "), HasSubstr("Likely causes:\n  - ")));
@@ -196,7 +196,13 @@ TEST_F(RunVerdictTest, LastWeightsThatAreWorseAreWarnedOf) {
 )");
   Listener events;
   const std::string log = path("metrics.jsonl");
-  const Verdict verdict = judge_run(options, log, ranked(0.5), ranked(0.3), events);
+  const auto judge = [&](double start, double trained) {
+    RunScores scores;
+    scores.start = ranked(start);
+    scores.trained = ranked(trained);
+    return judge_run(options, log, {{"dev.map"}, true}, scores, events);
+  };
+  const Verdict verdict = judge(0.5, 0.3);
   EXPECT_EQ(verdict.start_kept, 0);
   EXPECT_NEAR(verdict.gains.at(0).interval->high, -0.2, 1e-9);
   EXPECT_THAT(events.warned,
@@ -204,13 +210,13 @@ TEST_F(RunVerdictTest, LastWeightsThatAreWorseAreWarnedOf) {
                                 HasSubstr("dev.map was best at step 1 of 2 (60.00)"))));
   EXPECT_EQ(verdict.causes.size(), 1u);
   // What is better, or kept by its metric, is not.
-  judge_run(options, log, ranked(0.3), ranked(0.5), events);
+  judge(0.3, 0.5);
   options.stages[0].selection.keep = "best";
-  judge_run(options, log, ranked(0.3), ranked(0.4), events);
+  judge(0.3, 0.4);
   EXPECT_EQ(events.warned.size(), 1u);
   // Nor may the start be kept, however good it is.
   options.stages[0].selection.keep = "best_trained";
-  EXPECT_EQ(judge_run(options, log, ranked(0.5), ranked(0.3), events).start_kept, 0);
+  EXPECT_EQ(judge(0.5, 0.3).start_kept, 0);
   EXPECT_EQ(events.warned.size(), 2u);
 }
 
@@ -220,28 +226,84 @@ TEST_F(RunVerdictTest, ALossIsThatOfItsStageBesideAMetric) {
                                       ", score_scale: 5}, dev: {path: " + path("dev.tsv") +
                                       "}, loss: mse, batch_size: 8}"});
   ASSERT_EQ(result.verdict->gains.size(), 2u);
-  const Gain& loss = result.verdict->gains[0];
+  const Gain& loss = result.verdict->gains[1];
   EXPECT_EQ(loss.title, "loss.all");
   EXPECT_LT(loss.trained[0], loss.start[0]);
   EXPECT_EQ(loss.trained[0], result.selected_value);
-  EXPECT_THAT(result.verdict->to_line(),
-              MatchesRegex("verdict: loss.all [0-9.]+ -> [0-9.]+ \\(-[0-9.]+, lower is better; no "
-                           "interval: .*\\); dev spearman .* paired bootstrap over 30 pairs\\)"));
+  EXPECT_THAT(result.verdict->to_line(), MatchesRegex("verdict: .*; dev spearman .*, 30 pairs\\)"));
+  EXPECT_THAT(result.verdict->details(),
+              ElementsAre(MatchesRegex("loss.all [0-9.]+ -> [0-9.]+ \\(-[0-9.]+, lower is better; "
+                                       "no interval: .*\\)")));
 }
 
 TEST_F(RunVerdictTest, WithoutSelectionOrEvaluationsItSaysWhatThereIs) {
   EXPECT_THAT(run({"stages.0.selection.metric=[]"}).verdict->to_line(),
-              StartsWith("verdict: dev spearman "));
-  EXPECT_THAT(
-      run({"stages.0.selection.metric=[dev.spearman, dev.pearson]"}).verdict->to_line(),
-      AllOf(StartsWith("verdict: mean of dev spearman, dev pearson "), HasSubstr("over 30 pairs")));
+              MatchesRegex("verdict: [a-z]+; dev spearman .* 30 pairs\\)"));
+  EXPECT_THAT(run({"stages.0.selection.metric=[dev.spearman, dev.pearson]"}).verdict->to_line(),
+              AllOf(HasSubstr("; mean of dev spearman, dev pearson "), HasSubstr(", 30 pairs)")));
   const std::vector<std::string> none = {"stages.0.selection.metric=[]", "evaluations=[]"};
   EXPECT_THAT(run(none).verdict->to_line(), StartsWith("verdict: none"));
   std::vector<std::string> tests = none;
   tests.push_back("tests={name: test, task: sts, data: " + path("dev.tsv") + "}");
   const TrainResult result = run(tests);
-  EXPECT_THAT(result.verdict->to_line(), StartsWith("verdict: test spearman "));
+  EXPECT_THAT(result.verdict->to_line(), HasSubstr("; test spearman "));
   EXPECT_EQ(result.reports.size(), 1u);  // the start is no baseline that nobody asked for
+}
+
+// Each document begins with a word that the model does not know, and the first half of them are
+// trained. A question tested has its document's first word, so that BM25 finds it, and the word that
+// was trained for it.
+class RankingVerdictTest : public RunVerdictTest {
+ protected:
+  RankingVerdictTest() {
+    std::string pairs = "question\tanswer\n", queries = "id\ttext\n", corpus = queries;
+    std::string qrels = "query_id\tdoc_id\trelevance\n";
+    for (int i = 0; i < 40; ++i) {
+      const std::string document =
+          fmt::format("x{} w{} w{} w{} w{}", i, (i + 7) % 40, (3 * i + 1) % 40, (7 * i + 2) % 40,
+                      (9 * i + 5) % 40);
+      if (i < 20) pairs += fmt::format("w{}\t{}\n", i, document);
+      queries += fmt::format("q{0}\tx{0} w{0}\n", i);
+      corpus += fmt::format("d{}\t{}\n", i, document);
+      qrels += fmt::format("q{0}\td{0}\t1\n", i);
+    }
+    write("pairs.tsv", pairs);
+    write("queries.tsv", queries);
+    write("corpus.tsv", corpus);
+    write("qrels.tsv", qrels);
+  }
+};
+
+TEST_F(RankingVerdictTest, IsSetBesideBm25AndDocumentsThatTrainingSaw) {
+  const TrainResult result =
+      run({"stages.0.objectives=[{data: {path: " + path("pairs.tsv") +
+               ", left: question, right: answer, score: \"\"}, loss: mnrl, batch_size: 10}]",
+           "stages.0.selection.metric=[]", "stages.0.epochs=100", rate("1e-2"), "evaluations=[]",
+           "tests={name: test, task: ranking, queries: " + path("queries.tsv") + ", corpus: " +
+               path("corpus.tsv") + ", qrels: " + path("qrels.tsv") + ", metrics: [mrr]}"});
+  const Verdict& verdict = *result.verdict;
+  EXPECT_THAT(verdict.to_line(),
+              MatchesRegex("verdict: helped, but only on documents that training saw \\(others "
+                           "(undecided|hurt), [+-][0-9.]+\\), still below BM25 \\([0-9.]+ against "
+                           "95.00\\): do not use; test mrr "
+                           "[0-9.]+ -> [0-9.]+ \\([+][0-9.]+, 95 % interval [+][0-9.]+ to "
+                           "[+][0-9.]+, 40 queries\\)"));
+  EXPECT_THAT(verdict.details(),
+              ElementsAre(HasSubstr("training saw: test mrr"), HasSubstr("did not see: test mrr"),
+                          StartsWith("with BM25, start and trained model: test mrr"),
+                          StartsWith("from BM25 to the trained model: test mrr 95.00 -> ")));
+  EXPECT_EQ(verdict.find("seen")->examples, 20);
+  EXPECT_GT(verdict.find("seen")->difference(), 0.2);
+  EXPECT_EQ(result.reports.size(), 1u);  // none that nobody asked for
+  // Query by query it stands in files.
+  for (const auto& [folder, value] :
+       {std::make_pair("", verdict.gains[0].trained[0]),
+        std::make_pair("start/", verdict.gains[0].start[0]), std::make_pair("bm25/", 0.95)}) {
+    const Predictions table =
+        read_predictions(path(std::string("run/predictions/") + folder + "test.queries.tsv"));
+    EXPECT_NEAR(report_predictions(table).metric("mrr"), value, 1e-12);
+    EXPECT_EQ(std::count(table.seen.begin(), table.seen.end(), 1), 20);
+  }
 }
 
 TEST_F(RunVerdictTest, ProgressAndEvaluationsShowTheLoss) {

@@ -46,6 +46,7 @@ class TrainingRun final : public SteppedTraining {
                  choose_placement(options.engine, options.device, options.compute)),
         evaluations_(options.evaluations, events),
         tests_(options.tests, events),
+        judged_(judged_metrics(options_, evaluations_, tests_)),
         data_(read_data()),
         sample_(sample_texts(data_)),
         loop_(folder, resume, overwrite, save_options(), options_to_json(options_), *this, events),
@@ -206,9 +207,7 @@ class TrainingRun final : public SteppedTraining {
             ? ProductType::kFloat
             : choose_inference_products(options.precision, weights_.placement().device);
     const auto scorer = make_model_scorer(options_.name, weights_, start_, products, events_);
-    Scores scores = evaluate_all({&evaluations_}, *scorer, true, events_);
-    std::vector<Report> reports = scores.reports;
-    if (is_start && products == ProductType::kFloat) at_start_ = std::move(scores);
+    std::vector<Report> reports = evaluate_all({&evaluations_}, *scorer, true, events_).reports;
     if (const auto losses = stage_->measure_losses()) reports.push_back(*losses);
     for (const Report& report : reports) loop_.log_evaluation(report);
     if (!options.metric.empty()) {
@@ -345,19 +344,29 @@ class TrainingRun final : public SteppedTraining {
     round_to_precision(options_, weights_.encoder());
     const std::string collapse = describe_collapse(sample_vectors({}));
     if (!collapse.empty()) events_.warning(collapse);
-    make_final_scorer(options_.name, has_baseline("hybrid") || chooses_hybrid_weight(options_));
-    const Scores trained = evaluate_all({&evaluations_, &tests_}, *final_scorer_, true, events_,
-                                        folder_.predictions_path());
+    make_final_scorer(options_.name, has_baseline("hybrid") || judged_.are_rankings ||
+                                         chooses_hybrid_weight(options_));
+    RunScores scores;
+    const Scores& trained = scores.trained;
+    scores.trained = evaluate_all({&evaluations_, &tests_}, *final_scorer_, true, events_,
+                                  folder_.predictions_path());
     result.selected_value = selected_value(trained.reports);
     save_trained_model(result.model_path, options_, start_, weights_, state_.temperatures,
                        trained.reports);
     keep_hybrid_weight();
     // One list per model; every list has the evaluations, then the tests.
     std::vector<std::vector<Report>> by_model = {trained.reports};
-    by_model.resize(1 + options_.baselines.size());
-    evaluate_baselines(false, {}, by_model);
-    const Scores start = evaluate_start();
-    evaluate_baselines(true, start.reports, by_model);
+    scores.bm25 = evaluate_baseline("bm25");
+    scores.trained_hybrid = evaluate_baseline("hybrid");
+    scores.start = evaluate_start();
+    scores.start_hybrid = evaluate_baseline("hybrid:untrained");
+    for (const std::string& baseline : options_.baselines) {
+      by_model.push_back(baseline == "bm25"               ? scores.bm25.reports
+                         : baseline == "hybrid"           ? scores.trained_hybrid.reports
+                         : baseline == "untrained"        ? scores.start.reports
+                         : baseline == "hybrid:untrained" ? scores.start_hybrid.reports
+                                                          : evaluate_baseline(baseline).reports);
+    }
     for (size_t i = 0; i < by_model[0].size(); ++i) {
       for (const auto& reports : by_model) {
         if (!reports[i].metrics.empty()) result.reports.push_back(reports[i]);
@@ -369,7 +378,9 @@ class TrainingRun final : public SteppedTraining {
       const Report mean = selection_report(reports, metrics);
       if (!mean.metrics.empty()) result.reports.push_back(mean);
     }
-    result.verdict = judge_run(options_, folder_.log_path(), start, trained, events_);
+    write_query_tables(run_format::kStart, scores.start);
+    write_query_tables(run_format::kBm25, scores.bm25);
+    result.verdict = judge_run(options_, folder_.log_path(), judged_, scores, events_);
     loop_.finish(result.reports, result.verdict);
     return result;
   }
@@ -383,27 +394,20 @@ class TrainingRun final : public SteppedTraining {
     return is_reported ? selection_value(trained, last.metric) : state_.selected_value;
   }
 
-  std::vector<Report> evaluate_baseline(const std::string& baseline) {
+  // On what the verdict is about where the recipe does not name the baseline: if those are rankings.
+  Scores evaluate_baseline(const std::string& baseline) {
+    const bool is_named = has_baseline(baseline), is_trained = baseline == "hybrid";
+    if (!is_named && !judged_.are_rankings) return {};
     const EvaluationSets sets = {&evaluations_, &tests_};
-    const bool is_trained = baseline == "hybrid";
+    const auto metrics = is_named ? std::vector<std::string>() : judged_.metrics;
     if (!is_trained && baseline != "hybrid:untrained") {
-      return evaluate_all(sets, *make_lexical_scorer(baseline), false, silent_events()).reports;
+      return evaluate_all(sets, *make_lexical_scorer(baseline), false, silent_events(), "",
+                          metrics);
     }
     if (!is_trained) make_hybrid();
     return evaluate_all(sets, *hybrid_, false, events_,
-                        is_trained ? folder_.hybrid_predictions_path() : "")
-        .reports;
-  }
-
-  // Evaluates the baselines of the start's weights, which have replaced the trained ones, or the
-  // others.
-  void evaluate_baselines(bool of_start, const std::vector<Report>& start,
-                          std::vector<std::vector<Report>>& by_model) {
-    for (size_t i = 0; i < options_.baselines.size(); ++i) {
-      const std::string& baseline = options_.baselines[i];
-      if (is_of_start(baseline) != of_start) continue;
-      by_model[i + 1] = baseline == "untrained" ? start : evaluate_baseline(baseline);
-    }
+                        is_named && is_trained ? folder_.predictions_path(run_format::kHybrid) : "",
+                        metrics);
   }
 
   // Makes hybrid_ of final_scorer_ and BM25. Returns whether the weight was chosen: on the first
@@ -434,20 +438,28 @@ class TrainingRun final : public SteppedTraining {
                              describe_search(settings)));
   }
 
-  // Scores of the weights before the first step: the evaluations, which a run that was not
-  // interrupted has from then, and the tests for the baseline `untrained`, or where there is
-  // nothing else.
+  // Beside the predictions of the trained model, query by query.
+  void write_query_tables(const char* of, const Scores& scores) const {
+    for (const Predictions& table : scores.predictions) {
+      if (table.kind != PredictionKind::kQueries) continue;
+      const Report& report =
+          scores.reports[static_cast<size_t>(&table - scores.predictions.data())];
+      const std::string run =
+          predictions_file(folder_.predictions_path(of), "ranking", report.name);
+      write_predictions(query_table_file(run), table);
+    }
+  }
+
+  // Scores of the weights before the first step, on tests only where they are a baseline or the
+  // verdict is about it.
   Scores evaluate_start() {
-    const std::string name = options_.model.empty() ? "untrained" : "zero-shot";
     weights_.assign(start_.weights);
-    make_final_scorer(name, has_baseline("hybrid:untrained"));
-    const bool is_tested = has_baseline("untrained") || evaluations_.list().empty();
-    EvaluationSets missing;
-    if (!at_start_) missing.push_back(&evaluations_);
-    if (is_tested) missing.push_back(&tests_);
-    Scores scores = at_start_ ? std::move(*at_start_) : Scores();
-    for (Report& report : scores.reports) report.model = name;
-    if (!missing.empty()) scores.add(evaluate_all(missing, *final_scorer_, true, events_));
+    make_final_scorer(options_.model.empty() ? "untrained" : "zero-shot",
+                      has_baseline("hybrid:untrained") || judged_.are_rankings);
+    Scores scores = evaluate_all({&evaluations_}, *final_scorer_, true, events_);
+    scores.add(
+        evaluate_all({&tests_}, *final_scorer_, true, events_, "",
+                     has_baseline("untrained") ? std::vector<std::string>() : judged_.metrics));
     return scores;
   }
 
@@ -473,12 +485,12 @@ class TrainingRun final : public SteppedTraining {
   StartModel start_;
   ModelWeights weights_;
   Evaluations evaluations_, tests_;
+  const JudgedMetrics judged_;
   std::vector<std::vector<ObjectiveData>> data_;  // [stages][objectives]
   std::vector<std::vector<int32_t>> sample_;      // texts of `data_`, which is let go
   RunLoop loop_;  // after all that is read: a mistake in the recipe changes nothing on disk
   const RunFolder& folder_;
   TrainState& state_;
-  std::optional<Scores> at_start_;        // on the evaluations, before the first step
   std::shared_ptr<Scorer> final_scorer_;  // make_final_scorer()
   std::optional<HybridScorer> hybrid_;    // make_hybrid()
 

@@ -17,6 +17,7 @@ namespace simile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::Interrupter;
 
@@ -232,6 +233,11 @@ evaluations: {name: kind, task: classification, data: words.tsv, head: kind}
   const TrainResult result = run(next, "second", from_model);
   EXPECT_EQ(find_report(result, "kind", "small").metric("accuracy"),
             find_report(result, "kind", "zero-shot").metric("accuracy"));
+  const Gain* majority = result.verdict->find("majority");
+  ASSERT_NE(majority, nullptr);
+  EXPECT_GE(majority->start[0], 0.5);
+  EXPECT_EQ(majority->trained[0], find_report(result, "kind", "small").metric("accuracy"));
+  EXPECT_THAT(majority->rival, AnyOf("always answering 'low'", "always answering 'high'"));
   EXPECT_EQ(open_model_folder(result.model_path, silent_events()).heads.size(), 3u);
   std::vector<std::string> other = from_model;
   other.push_back(
