@@ -202,11 +202,11 @@ TEST_F(SearchIndexTest, TheSpreadIsKeptAndMayBeMissing) {
   SearchQueries queries;
   queries.texts = {"bird"};
   queries.vectors = Matrix<float>(1, 2);
-  queries.vectors.values = {0.5, 0.25};
+  queries.vectors.values = {0.5, 0.375};
   const auto hits = open().search(queries, 2, {"hybrid", {0.5, "cosine"}})[0];
   ASSERT_EQ(hits.size(), 2u);
   EXPECT_EQ(hits[0].id, "word");
-  EXPECT_DOUBLE_EQ(hits[0].score, 0.5 * 0.25 / 0.25 + 0.5);
+  EXPECT_DOUBLE_EQ(hits[0].score, 0.5 * 0.375 / 0.25 + 0.5);
   EXPECT_DOUBLE_EQ(hits[1].score, 0.5 * 0.5 / 0.25);
 }
 

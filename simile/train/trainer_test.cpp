@@ -189,7 +189,7 @@ class RankingRunTest : public TrainerTest {
     std::string queries = "id\ttext\n", corpus = "id\ttext\n", judged[2];
     for (int i = 0; i < 20; ++i) {
       corpus += fmt::format("d{}\tw{} w{}\n", i, i, i + 20);
-      queries += fmt::format("q{}\tw{} w{}\n", i, i, i * 7 % 20);
+      queries += fmt::format("q{0}\tw{0} w{1} w{1}\n", i, i * 7 % 20);
       judged[i % 2] += fmt::format("q{0} 0 d{0} 1\n", i);
     }
     write("q.tsv", queries);
