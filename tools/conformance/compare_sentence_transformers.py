@@ -33,7 +33,9 @@ LIMIT_VECTORS = 2e-5  # of the largest number of a vector
 LIMIT_METRICS = 1e-6
 LIMIT_CORRELATION = 1e-4  # cosines there are floats: near ones may change places
 LIMIT_LOSSES = 1e-4  # relative
-LIMIT_PUBLISHED = {"vectors": 1e-6, "losses": 1e-5, "weights": 2e-3}  # absolute, relative, relative
+# Absolute, relative, relative. On odd texts, such as a word 200 times, torch in single precision is itself up to
+# 1.2e-6 from torch in double precision (all-mpnet-base-v2).
+LIMIT_PUBLISHED = {"vectors": 1e-6, "odd vectors": 5e-6, "losses": 1e-5, "weights": 2e-3}
 
 WORDS = ("how do i reset my password where is the new bill can you change an old address why was it not sent "
          "to me when does a second card arrive for this account under another name").split()
@@ -462,7 +464,7 @@ def published_rows(kind, pairs, count):
     return ["sentence1", "sentence2", "score"], columns, [round(draw.random(), 3) for _ in rows]
 
 
-def compare_published_losses(simile, folder, pairs, work, result, steps=50, batch=16, rate=2e-5):
+def compare_published_losses(simile, folder, pairs, work, result, batch, steps=50, rate=2e-5):
     import torch
     for name in ("mnrl", "cosent", "mse"):
         loss, kind, loss_class, options = their_losses()[name]
@@ -482,13 +484,15 @@ def compare_published_losses(simile, folder, pairs, work, result, steps=50, batc
                     LIMIT_PUBLISHED["weights"])
 
 
-def compare_published_model(simile, folder, texts, pairs, work, result):
+def compare_published_model(simile, folder, texts, odd, pairs, work, result, batch):
     import numpy
     model = load_theirs(folder)
-    compare_ids(simile, folder, texts, result)
-    theirs = model.encode(texts, batch_size=32, show_progress_bar=False)
-    ours = simile.vectors(folder, texts)
-    result.tell(f"vectors of {len(texts)} texts", float(numpy.abs(ours - theirs).max()), LIMIT_PUBLISHED["vectors"])
+    compare_ids(simile, folder, texts + odd, result)
+    for kind, some, limit in (("odd texts", odd, LIMIT_PUBLISHED["odd vectors"]),
+                              ("real texts", texts, LIMIT_PUBLISHED["vectors"])):
+        theirs = model.encode(some, batch_size=32, show_progress_bar=False)
+        ours = simile.vectors(folder, some)
+        result.tell(f"vectors of {len(some)} {kind}", float(numpy.abs(ours - theirs).max()), limit)
     for precision, limit in (("bf16", 1e-3), ("int8", 1e-2)):
         other = simile.vectors(folder, texts, "--precision", precision)
         cosines = (other * theirs).sum(1) / numpy.linalg.norm(other, axis=1) / numpy.linalg.norm(theirs, axis=1)
@@ -502,17 +506,17 @@ def compare_published_model(simile, folder, texts, pairs, work, result):
     model.save(saved)
     result.tell("vectors here of a folder that they saved",
                 float(numpy.abs(simile.vectors(saved, some) - ours[:200]).max()), LIMIT_PUBLISHED["vectors"])
-    compare_published_losses(simile, folder, pairs, work, result)
+    compare_published_losses(simile, folder, pairs, work, result, batch)
 
 
 def compare_published(simile, work, result, arguments):
     with open(arguments.texts, encoding="utf-8") as file:
-        texts = [line.rstrip("\n") for line in file][:3000] + odd_texts()
+        texts = [line.rstrip("\n") for line in file][:3000]
     for folder in arguments.model:
         print(f"published model {os.path.basename(os.path.normpath(folder))}")
         here = os.path.join(work, os.path.basename(os.path.normpath(folder)))
         os.makedirs(here, exist_ok=True)
-        compare_published_model(simile, folder, texts, arguments.pairs, here, result)
+        compare_published_model(simile, folder, texts, odd_texts(), arguments.pairs, here, result, arguments.batch)
 
 
 PARTS = {"vectors": compare_vectors, "prompts": compare_prompts, "folders": compare_folders,
@@ -527,6 +531,7 @@ def main():
     faq = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/faq")
     parser.add_argument("--texts", default=os.path.join(faq, "text.txt"), help="texts, one a line")
     parser.add_argument("--pairs", default=os.path.join(faq, "train.pairs.tsv"), help="pairs, with a header")
+    parser.add_argument("--batch", type=int, default=16, help="pairs of a step of a published model")
     parser.add_argument("--keep", help="folder in which models and tables stay")
     arguments = parser.parse_args()
     missing = missing_packages()
