@@ -282,14 +282,6 @@ bool is_set(const char* name) {
   return value == "1" || value == "ON" || value == "YES" || value == "TRUE";
 }
 
-bool has_weights(const std::string& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    if (is_weight_file(entry.path().string()) && entry.is_regular_file(error)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string HubName::text() const {
@@ -333,7 +325,8 @@ std::optional<std::string> find_hub_model(const HubName& name, const HubSettings
   const std::string snapshot =
       join_path(folder, "snapshots/" + (commit.empty() ? name.revision : commit));
   if (!folder_exists(snapshot)) return std::nullopt;
-  SIMILE_CHECK(has_weights(snapshot), ErrorKind::kInput,
+  const std::vector<std::string> files = list_model_files(snapshot);
+  SIMILE_CHECK(std::any_of(files.begin(), files.end(), is_weight_file), ErrorKind::kInput,
                "'{}' holds only a part of {}, without weights; fetch the rest: simile get {}",
                snapshot, name.text(), name.text());
   return snapshot;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "simile/core/detail/check.h"
 #include "simile/core/file.h"
@@ -22,12 +23,8 @@ constexpr size_t kMostNamed = 5;
 constexpr uintmax_t kLongestPointer = 1024;
 constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/";
 
-// Endings of weights that the program does not read.
-struct OtherWeights {
-  const char* ending;
-  const char* program;
-};
-constexpr OtherWeights kOtherWeights[] = {
+// Endings of weights that the program does not read, and what they are for.
+constexpr std::pair<const char*, const char*> kOtherWeights[] = {
     {".gguf", "llama.cpp (GGUF)"},  {".onnx", "ONNX Runtime"},
     {".h5", "TensorFlow"},          {".msgpack", "JAX"},
     {"_model.xml", "OpenVINO"},     {".pt", "its own torch code"},
@@ -111,14 +108,14 @@ std::vector<std::string> choose_model_files(const std::vector<std::string>& file
 }
 
 std::string explain_no_weights(const std::vector<std::string>& files) {
-  for (const OtherWeights& other : kOtherWeights) {
+  for (const auto& [ending, program] : kOtherWeights) {
     for (const std::string& file : files) {
-      if (!ends_with(file, other.ending)) continue;
+      if (!ends_with(file, ending)) continue;
       return fmt::format(
           "has its weights only in '{}', a file for {}; expected model.safetensors or "
           "pytorch_model.bin: take the model that it was made from (simile get ORG/NAME), or save "
           "that with save_pretrained() of transformers",
-          file, other.program);
+          file, program);
     }
   }
   return "has neither model.safetensors nor pytorch_model.bin, nor an index of several such "
