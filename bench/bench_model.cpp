@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
@@ -29,7 +29,7 @@ EncoderConfig make_config(const std::string& name) {
     config.intermediate = shape.intermediate;
     return config;
   }
-  detail::throw_error(ErrorKind::kUsage, "unknown model '{}'; expected mini, minilm or bert", name);
+  throw_error(ErrorKind::kUsage, "unknown model '{}'; expected mini, minilm or bert", name);
 }
 
 }  // namespace

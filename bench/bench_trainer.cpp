@@ -7,7 +7,7 @@
 
 #include "bench/timing.h"
 #include "simile/batch/packing.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
 #include "simile/model/encoder_reader.h"

@@ -12,7 +12,7 @@
 
 #include "bench/bench_model.h"
 #include "bench/benchmarks.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"

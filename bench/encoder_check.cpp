@@ -5,7 +5,7 @@
 #include <torch/utils.h>
 
 #include "simile/batch/packing.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/nn/engines.h"

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "bench/memory.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/index/index_builder.h"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile::bench {
 namespace {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "simile/batch/orders.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/matrix.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"

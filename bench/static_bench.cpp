@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "bench/timing.h"
+#include "simile/core/check.h"
 #include "simile/core/config.h"
-#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/encode/sentence_encoder.h"

@@ -6,7 +6,7 @@
 #include "bench/encoder_check.h"
 #include "bench/timing.h"
 #include "bench/workload.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/encode/sentence_encoder.h"
 

@@ -7,7 +7,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile::bench {
 namespace {

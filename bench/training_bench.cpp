@@ -6,7 +6,7 @@
 #include "bench/memory.h"
 #include "bench/timing.h"
 #include "bench/workload.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 
 namespace simile::bench {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 #include <fmt/format.h>
 

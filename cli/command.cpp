@@ -12,7 +12,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile::cli {
 namespace {
@@ -22,7 +22,7 @@ volatile std::sig_atomic_t received_signal = 0;
 [[noreturn]] void fail_stdout() {
   const int code = errno;
   if (code == EINTR) check_signal();
-  detail::throw_error(ErrorKind::kIo, "cannot write to standard output: {}", std::strerror(code));
+  throw_error(ErrorKind::kIo, "cannot write to standard output: {}", std::strerror(code));
 }
 
 }  // namespace

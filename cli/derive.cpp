@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/derive/convert.h"
 #include "simile/derive/join.h"

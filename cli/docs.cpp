@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/command_list.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/text_table.h"
 #include "simile/encode/model_reference.h"
 #include "simile/eval/task.h"

@@ -10,7 +10,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/block_progress.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
@@ -52,8 +52,8 @@ EmbeddingFormat embedding_format(const std::string& path) {
   if (path.empty() || path == "-" || ends_with(path, ".jsonl")) return EmbeddingFormat::kJsonl;
   if (ends_with(path, ".npy")) return EmbeddingFormat::kNpy;
   if (ends_with(path, ".tsv")) return EmbeddingFormat::kTsv;
-  detail::throw_error(ErrorKind::kUsage,
-                      "--output '{}': expected a name ending in .npy, .jsonl or .tsv", path);
+  throw_error(ErrorKind::kUsage, "--output '{}': expected a name ending in .npy, .jsonl or .tsv",
+              path);
 }
 
 // The rows of one block: raw floats; {"text":..,"embedding":[..]} a line; or tab separated numbers.

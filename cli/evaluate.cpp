@@ -11,7 +11,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/block_progress.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/line_reader.h"
 #include "simile/encode/predictor.h"
 #include "simile/eval/hybrid_scorer.h"

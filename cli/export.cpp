@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/index/index_export.h"
 
 namespace simile::cli {

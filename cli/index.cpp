@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/index_builder.h"
 #include "simile/index/index_folder.h"

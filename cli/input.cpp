@@ -10,7 +10,7 @@
 #include <streambuf>
 
 #include "cli/command.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 
 namespace simile::cli {

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/model.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/pair_data.h"
 #include "simile/data/text_list.h"

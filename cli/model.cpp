@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/encode/head.h"
 #include "simile/encode/word_vectors.h"
@@ -100,8 +100,8 @@ void check_model_options(const std::vector<std::string>& models, const ModelOpti
   if (idle.empty()) return;
   std::string flag = idle[0].names[0];
   std::replace(flag.begin(), flag.end(), '_', '-');
-  detail::throw_error(ErrorKind::kUsage, "--{} is for encoders and does nothing with {}; remove it",
-                      flag, fmt::join(models, ", "));
+  throw_error(ErrorKind::kUsage, "--{} is for encoders and does nothing with {}; remove it", flag,
+              fmt::join(models, ", "));
 }
 
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/index/index_folder.h"
 #include "simile/serve/server.h"
 

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/input.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/model/model_folder.h"

@@ -3,7 +3,7 @@
 # Makes the static library simile_NAME from the sources of the current folder and, with SIMILE_TESTS, the
 # program simile_NAME_test from the *_test.cpp files beside them. DEPENDS and LIBRARIES are public, in the
 # order of the modules; TORCH links libtorch and shares one precompiled torch header. Headers outside detail/
-# are installed (SimileInstall.cmake). UNITY compiles eight sources at a time, for about the price of two: names in
+# are installed (SimileInstall.cmake), but for core/check.h, which sources include. UNITY compiles eight sources at a time, for about the price of two: names in
 # their anonymous namespaces must differ.
 
 set(SIMILE_WARNINGS -Wall -Wextra)
@@ -116,7 +116,8 @@ function(simile_module name)
   endif()
   set_property(GLOBAL APPEND PROPERTY SIMILE_MODULES_${component} simile_${name})
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/simile/${name} COMPONENT development
-          FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE)
+          FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE
+          REGEX "/core/check\\.h$" EXCLUDE)
   if(SIMILE_TESTS AND tests)
     add_executable(simile_${name}_test ${tests})
     target_link_libraries(simile_${name}_test PRIVATE simile_${name})

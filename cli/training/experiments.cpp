@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/training/processes.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/experiment/reproduction.h"
 #include "simile/experiment/tuning.h"
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "simile/core/check.h"
 #include "simile/core/config.h"
-#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/data/recipe_draft.h"

@@ -5,8 +5,8 @@
 
 #include "cli/command.h"
 #include "cli/training/processes.h"
+#include "simile/core/check.h"
 #include "simile/core/config.h"
-#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/data/recipe_draft.h"
 #include "simile/experiment/repeated_training.h"

@@ -5,7 +5,7 @@
 
 #include "simile/batch/order_table.h"
 #include "simile/batch/orders.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 
 namespace simile {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/core/unused_options.h"
 

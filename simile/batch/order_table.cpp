@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "simile/batch/orders.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/neighbours/neighbours.h"
@@ -48,7 +48,7 @@ const OrderRow& find_order(const std::string& name) {
   for (const OrderRow& row : order_table()) {
     if (name == row.name) return row;
   }
-  detail::throw_error(ErrorKind::kRecipe, "there is no order '{}'", name);
+  throw_error(ErrorKind::kRecipe, "there is no order '{}'", name);
 }
 
 void OrderOptions::visit(OptionVisitor& v) {

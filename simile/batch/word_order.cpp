@@ -8,7 +8,7 @@
 
 #include "simile/batch/order_table.h"
 #include "simile/batch/orders.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/neighbours/clusters.h"
 #include "simile/neighbours/neighbours.h"

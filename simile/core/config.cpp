@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -206,8 +206,8 @@ ConfigNode parse_config(const std::string& text, const std::string& source) {
   try {
     return Converter(source).convert(YAML::Load(text));
   } catch (const YAML::Exception& error) {
-    detail::throw_error(ErrorKind::kRecipe, "{}:{}: not valid YAML: {}", source,
-                        error.mark.line + 1, error.msg);
+    throw_error(ErrorKind::kRecipe, "{}:{}: not valid YAML: {}", source, error.mark.line + 1,
+                error.msg);
   }
 }
 

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {
@@ -24,12 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_read(const std::string& path, int code) {
-  detail::throw_error(ErrorKind::kInput, "cannot read '{}': {}", path, std::strerror(code));
+  throw_error(ErrorKind::kInput, "cannot read '{}': {}", path, std::strerror(code));
 }
 
 [[noreturn]] void fail_write(const std::string& path, int code) {
-  detail::throw_error(ErrorKind::kIo, "cannot write '{}': {}; what was there before is unchanged",
-                      path, std::strerror(code));
+  throw_error(ErrorKind::kIo, "cannot write '{}': {}; what was there before is unchanged", path,
+              std::strerror(code));
 }
 
 std::string temporary_name(const std::string& path) {

@@ -11,7 +11,7 @@
 #include <map>
 #include <new>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 
@@ -146,7 +146,7 @@ void write_checksums(const std::string& folder) {
   try {
     add_sums(folder, "", sums);
   } catch (const fs::filesystem_error& error) {
-    detail::throw_error(ErrorKind::kIo, "cannot read '{}': {}", folder, error.what());
+    throw_error(ErrorKind::kIo, "cannot read '{}': {}", folder, error.what());
   }
   Json files = Json::object();
   for (const auto& [name, sum] : sums) files[name] = {{"bytes", sum.bytes}, {"hash", sum.hash}};

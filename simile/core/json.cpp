@@ -7,7 +7,7 @@
 #include <set>
 #include <type_traits>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 
@@ -18,8 +18,8 @@ constexpr int kDeepest = 100;
 
 [[noreturn]] void fail(const std::string& source, const char* key, const std::string& expected,
                        const Json& found) {
-  detail::throw_error(ErrorKind::kInput, "{}: \"{}\" must be {}, but it is {}", source, key,
-                      expected, describe_json(found));
+  throw_error(ErrorKind::kInput, "{}: \"{}\" must be {}, but it is {}", source, key, expected,
+              describe_json(found));
 }
 
 using Event = Json::parse_event_t;
@@ -98,7 +98,7 @@ Tree parse_as(std::string_view text, const std::string& source,
       }
     });
   } catch (const nlohmann::json::exception& error) {
-    detail::throw_error(ErrorKind::kInput, "{}: not valid JSON: {}", source, error.what());
+    throw_error(ErrorKind::kInput, "{}: not valid JSON: {}", source, error.what());
   }
   watcher.finish();
   return json;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {

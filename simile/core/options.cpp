@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/text_table.h"
@@ -107,8 +107,8 @@ class Reader : public OptionVisitor {
       reader.shorthand_ = ConfigNode{Kind::kScalar, node.scalar, {}, {}, node.source, node.line};
     }
     if (node.kind == Kind::kList) {
-      detail::throw_error(ErrorKind::kRecipe, "{}: '{}' should be a map of options, found a list",
-                          node.where(), path);
+      throw_error(ErrorKind::kRecipe, "{}: '{}' should be a map of options, found a list",
+                  node.where(), path);
     }
     members(reader);
     if (!reader.is_json_) reader.check_unknown();
@@ -306,9 +306,9 @@ class Reader : public OptionVisitor {
   void check_unknown() const {
     for (const auto& member : node_.members) {
       if (std::count(known_.begin(), known_.end(), member.first) > 0) continue;
-      detail::throw_error(ErrorKind::kRecipe, "{}: unknown key '{}'{}; the keys here are: {}",
-                          member.second.where(), full(member.first), guess(member.first),
-                          fmt::join(known_, ", "));
+      throw_error(ErrorKind::kRecipe, "{}: unknown key '{}'{}; the keys here are: {}",
+                  member.second.where(), full(member.first), guess(member.first),
+                  fmt::join(known_, ", "));
     }
   }
 

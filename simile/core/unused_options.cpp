@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -115,8 +115,8 @@ std::vector<IdleOptions> find_idle_options(const OptionVisitor::Members& members
 
 void refuse_idle_options(const std::string& place, const std::vector<IdleOptions>& found) {
   if (found.empty()) return;
-  detail::throw_error(ErrorKind::kRecipe, "{}{}; remove {}", place, found[0].to_line(),
-                      found[0].names.size() == 1 ? "it" : "them");
+  throw_error(ErrorKind::kRecipe, "{}{}; remove {}", place, found[0].to_line(),
+              found[0].names.size() == 1 ? "it" : "them");
 }
 
 }  // namespace simile

@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "simile/core/check.h"
 #include "simile/core/config.h"
-#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -156,9 +156,9 @@ const CatalogueSet& find_set(const std::vector<CatalogueSet>& catalogue, const s
     names.push_back(set.name);
   }
   const std::string nearest = nearest_name(name, names);
-  detail::throw_error(ErrorKind::kUsage, "no data set is called '{}'{}; known are {}", name,
-                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-                      fmt::join(names, ", "));
+  throw_error(ErrorKind::kUsage, "no data set is called '{}'{}; known are {}", name,
+              nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
+              fmt::join(names, ", "));
 }
 
 std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& folder,

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/detail/pair_rows.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"

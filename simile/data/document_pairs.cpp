@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/detail/article.h"
 #include "simile/data/line_reader.h"
 

@@ -17,7 +17,7 @@
 #include <memory>
 #include <thread>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/data/web.h"
 
@@ -89,10 +89,10 @@ class PartFile {
 
   [[noreturn]] void fail(const char* what) const {
     const int code = errno;
-    detail::throw_error(ErrorKind::kIo, "cannot {} '{}': {}{}", what, path_, std::strerror(code),
-                        code == ENOSPC ? "; make room and repeat the command: it goes on from "
-                                         "what it has"
-                                       : "");
+    throw_error(ErrorKind::kIo, "cannot {} '{}': {}{}", what, path_, std::strerror(code),
+                code == ENOSPC ? "; make room and repeat the command: it goes on from "
+                                 "what it has"
+                               : "");
   }
 
   std::string path_;
@@ -239,19 +239,19 @@ class Downloader {
   }
 
   [[noreturn]] void fail_checksum(const std::string& checksum, int64_t size) const {
-    detail::throw_error(ErrorKind::kFailed,
-                        "{}: the file received has {} bytes and the checksum {}, expected {}; it "
-                        "was removed. The publisher may have changed it: compare, then add "
-                        "--accept-checksum {}",
-                        download_.url, size, checksum, download_.checksum, checksum);
+    throw_error(ErrorKind::kFailed,
+                "{}: the file received has {} bytes and the checksum {}, expected {}; it "
+                "was removed. The publisher may have changed it: compare, then add "
+                "--accept-checksum {}",
+                download_.url, size, checksum, download_.checksum, checksum);
   }
 
   [[noreturn]] void ask_for_consent(const std::string& checksum) const {
-    detail::throw_error(ErrorKind::kFailed,
-                        "{}: its checksum is not known here; the file received has {}. If that "
-                        "is what its publisher says, or you trust the connection, repeat the "
-                        "command with --accept-checksum {}",
-                        download_.url, checksum, checksum);
+    throw_error(ErrorKind::kFailed,
+                "{}: its checksum is not known here; the file received has {}. If that "
+                "is what its publisher says, or you trust the connection, repeat the "
+                "command with --accept-checksum {}",
+                download_.url, checksum, checksum);
   }
 
   const Download& download_;

@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/text/utf8.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/unused_options.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/column_kinds.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"

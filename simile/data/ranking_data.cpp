@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/line_reader.h"
@@ -61,11 +61,11 @@ std::string find_qrels(const std::string& folder, const std::string& split) {
   const std::string path = find_table(folder, {"qrels/" + split, "qrels." + split}, {".tsv"});
   if (!path.empty()) return path;
   const std::set<std::string> splits = list_splits(folder);
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: the folder has no judgements qrels/{}.tsv for the split '{}'; {}",
-                      folder, split, split,
-                      splits.empty() ? "it has none of any split"
-                                     : fmt::format("its splits are {}", fmt::join(splits, ", ")));
+  throw_error(ErrorKind::kInput,
+              "{}: the folder has no judgements qrels/{}.tsv for the split '{}'; {}", folder, split,
+              split,
+              splits.empty() ? "it has none of any split"
+                             : fmt::format("its splits are {}", fmt::join(splits, ", ")));
 }
 
 // The files of the options, and of the folder where one is given.

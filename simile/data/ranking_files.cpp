@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
@@ -84,8 +84,8 @@ void CorpusReader::check_id(const Row& row) {
 void CorpusReader::check_metadata() const {
   if (missing_metadata_.empty() || missing_metadata_.count("*") > 0) return;
   if (table_format(paths_[0]) != TableFormat::kJsonl) return;
-  detail::throw_error(ErrorKind::kInput, "{}: no row has a column '{}', expected for 'metadata'",
-                      paths_[0], *missing_metadata_.begin());
+  throw_error(ErrorKind::kInput, "{}: no row has a column '{}', expected for 'metadata'", paths_[0],
+              *missing_metadata_.begin());
 }
 
 std::string CorpusReader::metadata_of(Row& row) {

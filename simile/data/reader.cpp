@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/detail/table_file.h"
@@ -160,10 +160,10 @@ TableFormat table_format(const std::string& path) {
   if (ends_with(name, ".tsv")) return TableFormat::kTsv;
   if (ends_with(name, ".csv")) return TableFormat::kCsv;
   if (ends_with(name, ".jsonl")) return TableFormat::kJsonl;
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: cannot tell the format of this table; expected a name that ends in "
-                      ".tsv, .csv or .jsonl, with or without .gz or .zst",
-                      path);
+  throw_error(ErrorKind::kInput,
+              "{}: cannot tell the format of this table; expected a name that ends in "
+              ".tsv, .csv or .jsonl, with or without .gz or .zst",
+              path);
 }
 
 std::vector<std::string> read_table_header(const std::string& path) {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/reader.h"
 #include "simile/text/utf8.h"
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/text/utf8.h"
 

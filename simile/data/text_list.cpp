@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/text/utf8.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"

@@ -10,7 +10,7 @@
 #include <exception>
 #include <memory>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/text/utf8.h"
 

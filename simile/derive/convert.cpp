@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/derive/ppmi_start.h"
 #include "simile/derive/whiten.h"

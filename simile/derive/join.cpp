@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/derive/convert.h"
 #include "simile/kernel/sequence_encoders.h"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <memory>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/text_table.h"
 #include "simile/derive/convert.h"
@@ -145,11 +145,11 @@ void check_like(const ModelFolder& first, const ModelFolder& other) {
   const size_t common = std::min(ours.size(), theirs.size());
   for (size_t i = 0; i < common; ++i) {
     if (ours[i].name == theirs[i].name && ours[i].value == theirs[i].value) continue;
-    detail::throw_error(ErrorKind::kInput,
-                        "'{}' and '{}' cannot be averaged: {} is {} in the first and {} in the "
-                        "second; average runs of one recipe that began with the same model",
-                        first.path, other.path, ours[i].name, ours[i].value,
-                        ours[i].name == theirs[i].name ? theirs[i].value : "not there");
+    throw_error(ErrorKind::kInput,
+                "'{}' and '{}' cannot be averaged: {} is {} in the first and {} in the "
+                "second; average runs of one recipe that began with the same model",
+                first.path, other.path, ours[i].name, ours[i].value,
+                ours[i].name == theirs[i].name ? theirs[i].value : "not there");
   }
   SIMILE_CHECK(ours.size() == theirs.size(), ErrorKind::kInput,
                "'{}' and '{}' cannot be averaged: only one of them has {}", first.path, other.path,

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"

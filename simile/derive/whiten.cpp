@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/derive/convert.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/numerics.h"

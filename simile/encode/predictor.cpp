@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/encode/predictor.h"
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 

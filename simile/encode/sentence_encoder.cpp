@@ -5,7 +5,7 @@
 #include <future>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/memory.h"
 #include "simile/kernel/pooling.h"
@@ -109,8 +109,8 @@ std::string SentenceEncoder::prompt(const EncodeOptions& options) const {
   if (name.empty()) return "";
   std::string names;
   for (const auto& [known, text] : prompts) names += (names.empty() ? "" : ", ") + known;
-  detail::throw_error(ErrorKind::kRecipe, "the model has no prompt \"{}\"; it has: {}", name,
-                      names.empty() ? "none" : names);
+  throw_error(ErrorKind::kRecipe, "the model has no prompt \"{}\"; it has: {}", name,
+              names.empty() ? "none" : names);
 }
 
 // As sentence-transformers counts them: the prompt's own tokens, the special one before them

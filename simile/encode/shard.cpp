@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/model/embedding_store.h"

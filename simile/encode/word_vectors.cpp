@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/model/encoder_reader.h"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/encode/predictor.h"
 #include "simile/kernel/pooling.h"
 

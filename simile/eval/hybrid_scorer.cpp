@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/model/model_folder.h"
@@ -111,10 +111,10 @@ std::vector<std::string> HybridScorer::notes() const {
 
 HeadOutput HybridScorer::run_head(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) {
-  detail::throw_error(ErrorKind::kUsage,
-                      "{} has no heads: it adds the similarity of vectors to {}; name {} alone "
-                      "to have a head of its score",
-                      name_, words_->name(), vectors_->name());
+  throw_error(ErrorKind::kUsage,
+              "{} has no heads: it adds the similarity of vectors to {}; name {} alone "
+              "to have a head of its score",
+              name_, words_->name(), vectors_->name());
 }
 
 namespace {

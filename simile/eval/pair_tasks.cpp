@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/numerics.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/data/reader.h"
 #include "simile/eval/report.h"

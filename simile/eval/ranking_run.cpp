@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/ranking_files.h"
 
 namespace simile {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/ranking_run.h"
 

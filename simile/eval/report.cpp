@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/text_table.h"
@@ -234,10 +234,9 @@ double Report::metric(const std::string& metric_name) const {
   if (value != nullptr) return *value;
   const std::vector<std::string> names = metric_names({*this});
   const std::string nearest = nearest_name(metric_name, names);
-  detail::throw_error(ErrorKind::kRecipe, "the evaluation '{}' has no metric '{}'{}; it has {}",
-                      name.empty() ? task : name, metric_name,
-                      nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                      fmt::join(names, ", "));
+  throw_error(ErrorKind::kRecipe, "the evaluation '{}' has no metric '{}'{}; it has {}",
+              name.empty() ? task : name, metric_name,
+              nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(names, ", "));
 }
 
 std::string Report::to_json() const {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/encode/head.h"
 
@@ -72,25 +72,25 @@ std::vector<Ranking> Scorer::rank(const std::vector<std::string>& queries,
 
 std::unique_ptr<CorpusScores> Scorer::score_corpus(const std::vector<std::string>&,
                                                    const std::vector<std::string>&) {
-  detail::throw_error(ErrorKind::kUsage,
-                      "{} ranks documents without scores of them all, so it cannot be a part "
-                      "of a hybrid",
-                      name());
+  throw_error(ErrorKind::kUsage,
+              "{} ranks documents without scores of them all, so it cannot be a part "
+              "of a hybrid",
+              name());
 }
 
 Matrix<float> Scorer::embed(const std::vector<std::string>&) {
-  detail::throw_error(ErrorKind::kUsage,
-                      "{} compares texts without vectors, and task geometry is about vectors; "
-                      "give a model",
-                      name());
+  throw_error(ErrorKind::kUsage,
+              "{} compares texts without vectors, and task geometry is about vectors; "
+              "give a model",
+              name());
 }
 
 HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::string>&,
                             const std::vector<std::string>&) {
-  detail::throw_error(ErrorKind::kUsage,
-                      "{} has no heads{}; a head is trained with the model, by a recipe whose "
-                      "objective has one",
-                      name(), head.empty() ? "" : ", so none called '" + head + "'");
+  throw_error(ErrorKind::kUsage,
+              "{} has no heads{}; a head is trained with the model, by a recipe whose "
+              "objective has one",
+              name(), head.empty() ? "" : ", so none called '" + head + "'");
 }
 
 namespace {

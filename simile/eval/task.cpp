@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/column_kinds.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/eval/predictions.h"
 #include "simile/text/words.h"
 

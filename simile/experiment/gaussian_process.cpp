@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 
 namespace simile {

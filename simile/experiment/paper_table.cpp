@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "simile/core/check.h"
 #include "simile/core/config.h"
-#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/recipe_facts.h"
@@ -366,11 +366,11 @@ std::string find_table(const std::string& name) {
     return join_path(table_folder(), name + ".yaml");
   }
   const std::string nearest = nearest_name(name, names);
-  detail::throw_error(ErrorKind::kUsage,
-                      "there is no table '{}'{}; there are {}; a table of your own is given by "
-                      "its file (docs/reproduce.md)",
-                      name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)",
-                      fmt::join(names, ", "));
+  throw_error(ErrorKind::kUsage,
+              "there is no table '{}'{}; there are {}; a table of your own is given by "
+              "its file (docs/reproduce.md)",
+              name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)",
+              fmt::join(names, ", "));
 }
 
 }  // namespace simile

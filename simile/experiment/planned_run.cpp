@@ -10,7 +10,7 @@
 #include <numeric>
 #include <thread>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
@@ -202,7 +202,7 @@ class RecipeWriter : public OptionVisitor {
 }  // namespace
 
 void fail_at(const ConfigNode& place, const std::string& message) {
-  detail::throw_error(ErrorKind::kRecipe, "{}: {}", place.where(), message);
+  throw_error(ErrorKind::kRecipe, "{}: {}", place.where(), message);
 }
 
 void check_map(const ConfigNode& node, const std::string& name) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/predictions.h"

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
@@ -192,8 +192,8 @@ class Reproducer {
           try {
             evaluations->check_metrics({metric});
           } catch (const Error& error) {
-            detail::throw_error(ErrorKind::kRecipe, "{}: the column '{}': {}", table_().path,
-                                column.label, error.what());
+            throw_error(ErrorKind::kRecipe, "{}: the column '{}': {}", table_().path, column.label,
+                        error.what());
           }
         }
       }

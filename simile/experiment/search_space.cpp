@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -221,10 +221,10 @@ void TableRuns::complete() {
     if (error.kind() != ErrorKind::kInterrupted) throw;
     const auto finished = std::count_if(ours.begin(), ours.end(),
                                         [](const TableRun* run) { return is_complete(*run); });
-    detail::throw_error(ErrorKind::kInterrupted,
-                        "stopped; {} of {} runs are finished and the one that was at work is "
-                        "saved: the same command goes on, and with --show it shows what there is",
-                        finished, ours.size());
+    throw_error(ErrorKind::kInterrupted,
+                "stopped; {} of {} runs are finished and the one that was at work is "
+                "saved: the same command goes on, and with --show it shows what there is",
+                finished, ours.size());
   }
   for (TableRun& run : runs_) {
     if (run.run && !run.is_ours) run.outcome = read_outcome(*run.run);

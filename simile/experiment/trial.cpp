@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 
 namespace simile {
@@ -60,7 +60,7 @@ std::optional<Trial> read_trial(const std::string& path, const std::string& sear
   try {
     read_json_options(json, path, journal);
   } catch (const Error&) {
-    detail::throw_error(ErrorKind::kInput, "{}: a damaged trial; remove it", path);
+    throw_error(ErrorKind::kInput, "{}: a damaged trial; remove it", path);
   }
   SIMILE_CHECK(journal.format == kJournalFormat && journal.search == search, ErrorKind::kInput,
                "{}: not a trial of this search; remove it", path);

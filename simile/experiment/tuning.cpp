@@ -8,8 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "simile/core/check.h"
 #include "simile/core/config.h"
-#include "simile/core/detail/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"

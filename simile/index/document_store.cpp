@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
 #include "simile/index/store_state.h"

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/manifest.h"

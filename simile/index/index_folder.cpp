@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/segment_changes.h"
@@ -73,7 +73,7 @@ class DocumentCheck {
 namespace detail {
 
 void fail_damaged(const std::string& path, const std::string& what) {
-  detail::throw_error(ErrorKind::kInput, "'{}' is damaged: {}; build the index again", path, what);
+  throw_error(ErrorKind::kInput, "'{}' is damaged: {}; build the index again", path, what);
 }
 
 DocumentStore open_documents(const std::string& folder, const IndexedModel& model,

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/hash.h"
 #include "simile/data/line_reader.h"
@@ -60,7 +60,7 @@ class VectorFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    detail::throw_error(ErrorKind::kInput, "{}: {}", lines_.where(), what);
+    throw_error(ErrorKind::kInput, "{}: {}", lines_.where(), what);
   }
   void check(bool good, const char* what) const {
     if (!good) fail(what);

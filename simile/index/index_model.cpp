@@ -8,7 +8,7 @@
 #include <future>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
 #include "simile/index/score_fusion.h"
@@ -61,10 +61,10 @@ std::string model_of_index(const std::string& index, const IndexedModel& model,
   for (const std::string& folder : {beside, model.folder}) {
     if (folder_exists(folder)) return folder;
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "the model of the index '{}' is neither '{}' nor '{}'; name its folder "
-                      "with --model",
-                      index, beside, model.folder);
+  throw_error(ErrorKind::kInput,
+              "the model of the index '{}' is neither '{}' nor '{}'; name its folder "
+              "with --model",
+              index, beside, model.folder);
 }
 
 IndexModelOptions as_index_says(IndexModelOptions options, const std::string& index,

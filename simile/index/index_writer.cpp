@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "simile/core/block_progress.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/data/reader.h"
 #include "simile/index/index_folder.h"

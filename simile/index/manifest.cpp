@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
@@ -21,7 +21,7 @@ void check_metadata(const Document& document) {
   try {
     read_metadata(document.metadata);
   } catch (const Error& error) {
-    detail::throw_error(ErrorKind::kInput, "index: document \"{}\": {}", document.id, error.what());
+    throw_error(ErrorKind::kInput, "index: document \"{}\": {}", document.id, error.what());
   }
   SIMILE_CHECK(document.metadata.size() <= kMaximumMetadataBytes, ErrorKind::kInput,
                "index: the metadata of document \"{}\" are {} bytes, expected at most "

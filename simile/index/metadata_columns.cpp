@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/segment_set.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/index/detail/metadata_columns.h"
 
 namespace simile {
@@ -42,7 +42,7 @@ std::string shown(const Token& token) {
 }
 
 [[noreturn]] void fail_at(size_t place, const std::string& what) {
-  detail::throw_error(ErrorKind::kUsage, "filter: at character {}: {}", place + 1, what);
+  throw_error(ErrorKind::kUsage, "filter: at character {}: {}", place + 1, what);
 }
 
 class FilterLexer {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/encode/predictor.h"
 
 namespace simile {

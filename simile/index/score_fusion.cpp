@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/index_folder.h"
 #include "simile/index/detail/manifest.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "simile/core/block_progress.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/index/index_folder.h"
 #include "simile/text/words.h"
 

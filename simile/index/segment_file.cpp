@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/file_header.h"
 #include "simile/index/detail/word_file.h"
 

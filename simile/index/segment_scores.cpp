@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/index/detail/word_file.h"
 #include "simile/index/score_fusion.h"

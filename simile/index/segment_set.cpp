@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/index/detail/manifest.h"
 

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile::detail {
 namespace {
@@ -96,9 +96,8 @@ void Database::close() { sqlite3_close_v2(handle_); }
 
 void Database::fail(int code) const {
   const int basic = code & 0xff;
-  detail::throw_error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput, "{}: {}{}", path_,
-                      handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code),
-                      hint_for(basic));
+  throw_error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput, "{}: {}{}", path_,
+              handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), hint_for(basic));
 }
 
 void Database::execute(const std::string& sql) const {

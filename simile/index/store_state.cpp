@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
 

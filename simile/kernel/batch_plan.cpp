@@ -8,7 +8,7 @@
 #include <queue>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/kernel/detail/batch_plan.h"
 #include "simile/kernel/sequence_encoders.h"

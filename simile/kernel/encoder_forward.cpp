@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/byte_kernels.h"
 #include "simile/kernel/detail/encoder_tape.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/detail/encoder_tape.h"
 #include "simile/kernel/vector_kernels.h"

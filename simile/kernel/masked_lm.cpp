@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
 #include "simile/kernel/matrix_product.h"

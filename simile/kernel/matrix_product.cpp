@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"

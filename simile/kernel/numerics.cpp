@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/vector_kernels.h"

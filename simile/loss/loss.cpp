@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/nn/row_products.h"
@@ -130,10 +130,10 @@ LossState Loss::state() const {
 void Loss::load_state(const LossState& state) {
   const std::vector<LossParameter> expected = parameters();
   const auto fail = [&](const std::string& found) {
-    detail::throw_error(ErrorKind::kInput,
-                        "checkpoint: loss '{}' has {} trained parameters, {}; was it written "
-                        "by another recipe?",
-                        row_->name, expected.size(), found);
+    throw_error(ErrorKind::kInput,
+                "checkpoint: loss '{}' has {} trained parameters, {}; was it written "
+                "by another recipe?",
+                row_->name, expected.size(), found);
   };
   if (state.size() != expected.size()) fail(fmt::format("the checkpoint {}", state.size()));
   for (size_t i = 0; i < state.size(); ++i) {
@@ -204,11 +204,11 @@ const LossRow& find_loss(const std::string& name) {
     names.push_back(row.name);
   }
   const std::string nearest = nearest_name(name, names), hint = hint_of_foreign_loss(name);
-  detail::throw_error(ErrorKind::kRecipe, "'{}' is no loss{}; choose one of {}", name,
-                      !hint.empty()     ? hint
-                      : nearest.empty() ? ""
-                                        : ", did you mean '" + nearest + "'?",
-                      fmt::join(names, ", "));
+  throw_error(ErrorKind::kRecipe, "'{}' is no loss{}; choose one of {}", name,
+              !hint.empty()     ? hint
+              : nearest.empty() ? ""
+                                : ", did you mean '" + nearest + "'?",
+              fmt::join(names, ", "));
 }
 
 std::string losses_to_markdown() {

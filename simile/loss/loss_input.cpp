@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {

@@ -10,7 +10,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/loss.h"
 #include "simile/loss/loss_input.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"

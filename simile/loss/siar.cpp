@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 
 namespace simile {

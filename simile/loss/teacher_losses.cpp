@@ -3,7 +3,7 @@
 
 #include <fmt/ranges.h>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss_input.h"

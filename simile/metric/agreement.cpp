@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 
 namespace simile {

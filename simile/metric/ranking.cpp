@@ -10,7 +10,7 @@
 #include <functional>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/metric/significance.h"
 
 namespace simile {
@@ -73,11 +73,11 @@ const RankingMetricRow kRows[] = {
     known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
   }
   const std::string nearest = nearest_name(name, known);
-  detail::throw_error(ErrorKind::kRecipe,
-                      "unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
-                      "mrr and ndcg may have one too)",
-                      name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                      fmt::join(known, ", "));
+  throw_error(ErrorKind::kRecipe,
+              "unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
+              "mrr and ndcg may have one too)",
+              name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+              fmt::join(known, ", "));
 }
 
 RankingMetric parse_metric(const std::string& name) {
@@ -104,14 +104,13 @@ TieBreak parse_tie_break(const std::string& name) {
   if (name == "trec_eval") return TieBreak::kTrecEval;
   if (name == "input") return TieBreak::kInput;
   if (name == "id") return TieBreak::kId;
-  detail::throw_error(ErrorKind::kRecipe, "ties: expected trec_eval, input or id, found '{}'",
-                      name);
+  throw_error(ErrorKind::kRecipe, "ties: expected trec_eval, input or id, found '{}'", name);
 }
 
 Gain parse_gain(const std::string& name) {
   if (name == "linear") return Gain::kLinear;
   if (name == "exponential") return Gain::kExponential;
-  detail::throw_error(ErrorKind::kRecipe, "gain: expected linear or exponential, found '{}'", name);
+  throw_error(ErrorKind::kRecipe, "gain: expected linear or exponential, found '{}'", name);
 }
 
 std::string RankingMetric::name() const {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/half.h"
 
@@ -24,7 +24,7 @@ constexpr size_t kPrefix = 10;  // magic, version, length of the header
 constexpr size_t kAlignment = 64;
 
 [[noreturn]] void fail(const std::string& path, const std::string& message) {
-  detail::throw_error(ErrorKind::kInput, "{}: {}", path, message);
+  throw_error(ErrorKind::kInput, "{}: {}", path, message);
 }
 
 // Bytes of a strange file as a message can show them.

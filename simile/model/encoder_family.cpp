@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_config.h"
@@ -335,8 +335,8 @@ Activation parse_activation(const std::string& name, const std::string& key,
   for (const NamedActivation& row : kActivations) {
     if (name == row.name) return row.activation;
   }
-  detail::throw_error(ErrorKind::kInput, "{}: \"{}\" is \"{}\", which is not supported; known: {}",
-                      source, key, name, fmt::join(encoder_activation_names(), ", "));
+  throw_error(ErrorKind::kInput, "{}: \"{}\" is \"{}\", which is not supported; known: {}", source,
+              key, name, fmt::join(encoder_activation_names(), ", "));
 }
 
 std::vector<std::string> encoder_activation_names() {

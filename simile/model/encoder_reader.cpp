@@ -5,7 +5,7 @@
 #include <future>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/sequence_encoders.h"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/random.h"

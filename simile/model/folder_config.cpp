@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/model/module_reader.h"
@@ -219,8 +219,8 @@ void check_text_keys(const JsonObject& json, const Json& parsed) {
                key == "model_kwargs" || key == "processor_kwargs" || key == "config_kwargs") {
       check_arguments(value, where);
     } else {
-      detail::throw_error(ErrorKind::kInput, "{} is {}: this key is not known", where,
-                          describe_json(value));
+      throw_error(ErrorKind::kInput, "{} is {}: this key is not known", where,
+                  describe_json(value));
     }
   }
 }

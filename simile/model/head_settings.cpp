@@ -8,7 +8,7 @@
 #include <cctype>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -47,7 +47,7 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
 bool is_affine(const HeadSettings& s) { return s.kind == "l1" || s.kind == "cosine"; }
 
 [[noreturn]] void fail(const HeadSettings& s, const std::string& message) {
-  detail::throw_error(ErrorKind::kRecipe, "head '{}': {}", s.name, message);
+  throw_error(ErrorKind::kRecipe, "head '{}': {}", s.name, message);
 }
 
 void check_choice(const HeadSettings& s, const char* key, const std::string& value,
@@ -148,7 +148,7 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
   }
   const std::string has = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
   if (!name.empty()) {
-    detail::throw_error(ErrorKind::kRecipe, "{} has no head '{}'; it has: {}", owner, name, has);
+    throw_error(ErrorKind::kRecipe, "{} has no head '{}'; it has: {}", owner, name, has);
   }
   throw Error(ErrorKind::kRecipe,
               names.empty() ? fmt::format("{} has no heads: it gives embeddings only", owner)

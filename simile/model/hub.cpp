@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
 #include "simile/data/web.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/model/detail/folder_config.h"
@@ -17,8 +17,8 @@ namespace {
 
 [[noreturn]] void refuse(const ModelFolder& part, const std::string& what,
                          const std::string& instead) {
-  detail::throw_error(ErrorKind::kInput, "'{}' cannot be a part of a joined model: it {}; {}",
-                      part.path, what, instead);
+  throw_error(ErrorKind::kInput, "'{}' cannot be a part of a joined model: it {}; {}", part.path,
+              what, instead);
 }
 
 // A part gives its pooled vector, and nothing comes after it but Normalize.

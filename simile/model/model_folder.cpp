@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
@@ -52,7 +52,7 @@ bool is_model(const std::string& folder) {
       if (is_model(entry.path().string())) names.insert(entry.path().filename().string());
     }
   }
-  detail::throw_error(
+  throw_error(
       ErrorKind::kInput,
 
       "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
@@ -149,11 +149,11 @@ std::string find_tokenizer(const std::string& folder) {
        {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json"}) {
     if (file_exists(join_path(folder, name))) return folder;
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE "
-                      "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
-                      "spiece.model, tokenizer.model)",
-                      folder);
+  throw_error(ErrorKind::kInput,
+              "'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE "
+              "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
+              "spiece.model, tokenizer.model)",
+              folder);
 }
 
 // A cross-encoder would load as a plain encoder, but its vectors mean nothing.

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {
@@ -112,8 +112,8 @@ PoolingMode parse_pooling_mode(const std::string& name) {
   for (const PoolingModeRow& row : pooling_modes()) {
     if (name == row.name) return row.mode;
   }
-  detail::throw_error(ErrorKind::kRecipe, "unknown pooling \"{}\"; known: {}", name,
-                      fmt::join(pooling_mode_names(), ", "));
+  throw_error(ErrorKind::kRecipe, "unknown pooling \"{}\"; known: {}", name,
+              fmt::join(pooling_mode_names(), ", "));
 }
 
 std::string pooling_name(const Pooling& pooling) {

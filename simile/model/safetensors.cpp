@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/half.h"
 #include "simile/core/hash.h"
@@ -24,7 +24,7 @@ using detail::Json;
 constexpr size_t kLongestHeader = size_t{4} << 20;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  detail::throw_error(ErrorKind::kInput, "{}: {}", path, what);
+  throw_error(ErrorKind::kInput, "{}: {}", path, what);
 }
 
 // The header's JSON, after the checks that make it safe to parse.
@@ -58,8 +58,8 @@ TensorType read_type(const Json& json, const std::string& where) {
     if (json.is_string() && json.get_ref<const std::string&>() == name) return type;
     names += (names.empty() ? "" : ", ") + name;
   }
-  detail::throw_error(ErrorKind::kInput, "{}: \"dtype\" must be one of {}, but it is {}", where,
-                      names, describe_json(json));
+  throw_error(ErrorKind::kInput, "{}: \"dtype\" must be one of {}, but it is {}", where, names,
+              describe_json(json));
 }
 
 std::vector<int64_t> read_shape(const Json& json, const std::string& where) {

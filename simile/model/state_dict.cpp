@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 
 namespace simile::detail {
@@ -74,10 +74,10 @@ class Machine {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    detail::throw_error(ErrorKind::kInput,
-                        "{}: data.pkl, byte {}: {}; expected a dictionary of tensors alone, as "
-                        "torch.save(model.state_dict(), ...) writes it",
-                        source_, at_, what);
+    throw_error(ErrorKind::kInput,
+                "{}: data.pkl, byte {}: {}; expected a dictionary of tensors alone, as "
+                "torch.save(model.state_dict(), ...) writes it",
+                source_, at_, what);
   }
 
   // --- Reading the pickle ---

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/model/detail/folder_config.h"
@@ -29,10 +29,10 @@ const TensorInfo& find_table(const TensorSource& file) {
                  file.path(), name, shape_text(table->shape));
     return *table;
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: a static model needs a tensor 'embedding.weight' or 'embeddings'; "
-                      "there is none",
-                      file.path());
+  throw_error(ErrorKind::kInput,
+              "{}: a static model needs a tensor 'embedding.weight' or 'embeddings'; "
+              "there is none",
+              file.path());
 }
 
 const TensorInfo* find_vector(const TensorSource& file, const char* name, int64_t size) {

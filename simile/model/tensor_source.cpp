@@ -9,7 +9,7 @@
 #include <cstring>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
@@ -277,8 +277,7 @@ std::string find_weights(const std::string& folder) {
     const std::string path = join_path(folder, name);
     if (file_exists(path)) return path;
   }
-  detail::throw_error(ErrorKind::kInput, "'{}' {}", folder,
-                      explain_no_weights(list_model_files(folder)));
+  throw_error(ErrorKind::kInput, "'{}' {}", folder, explain_no_weights(list_model_files(folder)));
 }
 
 std::unique_ptr<TensorSource> open_weights(const std::string& path) {

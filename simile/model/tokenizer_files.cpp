@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 

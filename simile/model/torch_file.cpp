@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/model/detail/state_dict.h"
 
 namespace simile {
@@ -26,7 +26,7 @@ using detail::StateDictTensor;
 // Source: PKWARE, APPNOTE.TXT, .ZIP File Format Specification 6.3.
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  detail::throw_error(ErrorKind::kInput, "{}: {}", path, what);
+  throw_error(ErrorKind::kInput, "{}: {}", path, what);
 }
 
 struct ZipEntry {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/neighbours/detail/neighbours.h"
 #include "simile/neighbours/detail/scan.h"

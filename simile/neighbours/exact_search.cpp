@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/half.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/byte_kernels.h"
@@ -222,8 +222,8 @@ Similarity parse_similarity(const std::string& name) {
   if (name == "dot") return Similarity::kDot;
   if (name == "euclidean") return Similarity::kEuclidean;
   if (name == "manhattan") return Similarity::kManhattan;
-  detail::throw_error(ErrorKind::kRecipe,
-                      "similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name);
+  throw_error(ErrorKind::kRecipe,
+              "similarity: expected cosine, dot, euclidean or manhattan, found '{}'", name);
 }
 
 VectorMetric ranking_metric(Similarity similarity) {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
@@ -180,10 +180,9 @@ std::string build_graph(const VectorRows& rows, const std::string& path, const s
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    detail::throw_error(
-        ErrorKind::kFailed,
-        "'{}': no graph of {} vectors: {}; use --approximate never to search without one", path,
-        rows.count, error.what());
+    throw_error(ErrorKind::kFailed,
+                "'{}': no graph of {} vectors: {}; use --approximate never to search without one",
+                path, rows.count, error.what());
   }
 }
 

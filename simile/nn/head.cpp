@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/vector_kernels.h"
 #include "simile/nn/row_products.h"

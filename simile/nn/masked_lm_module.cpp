@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {

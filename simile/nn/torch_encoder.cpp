@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/kernel/pooling.h"
 #include "simile/nn/engines.h"
 #include "simile/nn/torch_layers.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/sequence_encoders.h"
@@ -103,8 +103,8 @@ std::shared_ptr<const Encoder> make_device_encoder(const EncoderShape& shape,
 
 void tell_device_memory(const c10::Error& error, const std::string& advice) {
   const std::string said = error.what_without_backtrace();
-  detail::throw_error(ErrorKind::kFailed, "the device's memory does not suffice: {}; {}",
-                      said.substr(0, said.find('\n')), advice);
+  throw_error(ErrorKind::kFailed, "the device's memory does not suffice: {}; {}",
+              said.substr(0, said.find('\n')), advice);
 }
 
 // ATen's default is OMP_NUM_THREADS, or all processors, or half of them, by platform and build.

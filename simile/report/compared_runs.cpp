@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/eval/predictions.h"
 #include "simile/metric/significance.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/text_table.h"
 #include "simile/eval/predictions.h"
 #include "simile/report/detail/compared_runs.h"
@@ -113,9 +113,9 @@ class Comparer {
                  a_.path, b_.path);
     if (missing.empty()) return;
     const std::string nearest = nearest_name(missing[0], known);
-    detail::throw_error(
-        ErrorKind::kUsage, "--metric: there is no '{}' on both sides{}; there are {}", missing[0],
-        nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(known, ", "));
+    throw_error(ErrorKind::kUsage, "--metric: there is no '{}' on both sides{}; there are {}",
+                missing[0], nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                fmt::join(known, ", "));
   }
 
   ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics) {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/eval/hybrid_scorer.h"

@@ -12,7 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/data/line_reader.h"

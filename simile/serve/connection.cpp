@@ -15,7 +15,7 @@
 #include <limits>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/serve/request_error.h"
 
 namespace simile::detail {
@@ -55,7 +55,7 @@ void check_tls(bool good, const std::string& file, const char* what) {
   char reason[256] = "unknown reason";
   if (const unsigned long code = ERR_get_error()) ERR_error_string_n(code, reason, sizeof(reason));
   ERR_clear_error();
-  detail::throw_error(ErrorKind::kInput, "{}: {} ({})", file, what, reason);
+  throw_error(ErrorKind::kInput, "{}: {} ({})", file, what, reason);
 }
 
 int most(size_t size) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/neighbours/exact_search.h"
 #include "simile/neighbours/neighbours.h"

@@ -10,7 +10,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/words.h"

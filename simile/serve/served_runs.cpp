@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/report/run_files.h"
 #include "simile/serve/detail/route_row.h"

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/serve/detail/connection.h"
 #include "simile/text/words.h"
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <limits>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"

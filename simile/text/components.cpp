@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/tokenizer.h"
@@ -237,9 +237,9 @@ void check_options(const JsonObject& json, const std::vector<const char*>& known
   for (const auto& item : json.json().items()) {
     const std::string& key = item.key();
     if (key == "type" || std::find(known.begin(), known.end(), key) != known.end()) continue;
-    detail::throw_error(ErrorKind::kInput, "{}: option \"{}\" of {} is not supported; known are {}",
-                        json.source(), key, describe_json(json.at("type")),
-                        known.empty() ? "none" : fmt::format("\"{}\"", fmt::join(known, "\", \"")));
+    throw_error(ErrorKind::kInput, "{}: option \"{}\" of {} is not supported; known are {}",
+                json.source(), key, describe_json(json.at("type")),
+                known.empty() ? "none" : fmt::format("\"{}\"", fmt::join(known, "\", \"")));
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/unicode.h"
 #include "simile/text/words.h"
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/detail/components.h"
 
 namespace simile {

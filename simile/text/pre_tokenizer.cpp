@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/unicode.h"
 #include "simile/text/utf8.h"

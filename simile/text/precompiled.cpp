@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/unicode.h"
 

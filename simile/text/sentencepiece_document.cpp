@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_document.h"
@@ -258,10 +258,10 @@ SentencePieceFamily family_of_class(const std::string& name, const std::string& 
       known += fmt::format("{}{}", known.empty() ? "" : ", ", row.tokenizer_class);
     }
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: a sentencepiece model for tokenizer_class \"{}\" is not supported; "
-                      "known are {}; with other models give the folder a tokenizer.json",
-                      path, name, known);
+  throw_error(ErrorKind::kInput,
+              "{}: a sentencepiece model for tokenizer_class \"{}\" is not supported; "
+              "known are {}; with other models give the folder a tokenizer.json",
+              path, name, known);
 }
 
 SentencePieceFamily family_of_config(const std::string& folder) {

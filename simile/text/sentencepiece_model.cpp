@@ -9,7 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/sentencepiece.h"
 #include "simile/text/utf8.h"
 
@@ -92,9 +92,9 @@ class WireReader {
 
  private:
   [[noreturn]] void fail(const char* problem) const {
-    detail::throw_error(ErrorKind::kInput,
-                        "{}: byte {} of the message: {}; the file is damaged or of another kind",
-                        where_, size_ - rest_.size(), problem);
+    throw_error(ErrorKind::kInput,
+                "{}: byte {} of the message: {}; the file is damaged or of another kind", where_,
+                size_ - rest_.size(), problem);
   }
 
   uint64_t read_varint() {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <mutex>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/detail/newer_characters.h"
 #include "simile/text/unicode.h"
 

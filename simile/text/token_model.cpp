@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/utf8.h"
 
@@ -289,9 +289,9 @@ void take_merge(const Json& merge, const std::string& where, ModelTables& tables
       return;
     }
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: merge {} must be \"left right\" or [\"left\", \"right\"], but it is {}",
-                      where, tables.merges.size() + 1, describe_json(merge));
+  throw_error(ErrorKind::kInput,
+              "{}: merge {} must be \"left right\" or [\"left\", \"right\"], but it is {}", where,
+              tables.merges.size() + 1, describe_json(merge));
 }
 
 }  // namespace

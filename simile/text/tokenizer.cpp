@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
@@ -115,10 +115,10 @@ Tokenizer Tokenizer::load(const std::string& path) {
     const std::string file = join_path(path, name);
     if (file_exists(file)) return parse(detail::sentencepiece_document(file, path), file);
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
-                      "with merges.txt, sentencepiece.bpe.model or spiece.model",
-                      path);
+  throw_error(ErrorKind::kInput,
+              "{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
+              "with merges.txt, sentencepiece.bpe.model or spiece.model",
+              path);
 }
 
 void Tokenizer::tokenize(std::string_view text, bool tracked, size_t limit,

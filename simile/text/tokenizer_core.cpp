@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/pre_tokenizer.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/text/utf8.h"
@@ -66,10 +66,10 @@ bool is_roberta(const JsonObject& config, const Json& vocabulary) {
     if (name == class_name) return roberta;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", class_name);
   }
-  detail::throw_error(ErrorKind::kInput,
-                      "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not supported; "
-                      "known are {}. Save the tokeniser as tokenizer.json",
-                      config.source(), name, known);
+  throw_error(ErrorKind::kInput,
+              "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not supported; "
+              "known are {}. Save the tokeniser as tokenizer.json",
+              config.source(), name, known);
 }
 
 Json read_merges_file(const std::string& path) {

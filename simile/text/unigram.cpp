@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
 #include "simile/text/vocabulary.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/detail/tokenizer_document.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/unicode.h"
 
 namespace simile {

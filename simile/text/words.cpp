@@ -11,7 +11,7 @@
 #include <iterator>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/text/unicode.h"
 
 namespace simile {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
 #include "simile/kernel/matrix_product.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/data/column_kinds.h"
 #include "simile/loss/loss.h"
 #include "simile/train/evaluations.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"

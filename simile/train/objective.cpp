@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/loss.h"

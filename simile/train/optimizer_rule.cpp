@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/kernel/optimizer_update.h"
 
 namespace simile {
@@ -149,8 +149,8 @@ double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t tot
   const double done = static_cast<double>(step - warmup) / rest;
   if (options.name == "linear") return static_cast<double>(total_steps - step) / rest;
   if (options.name == "cosine") return 0.5 * (1.0 + std::cos(kPi * done));
-  detail::throw_error(ErrorKind::kRecipe,
-                      "'{}' is no schedule; choose one of linear, cosine, constant", options.name);
+  throw_error(ErrorKind::kRecipe, "'{}' is no schedule; choose one of linear, cosine, constant",
+              options.name);
 }
 
 int64_t first_trained_step(const ScheduleOptions& options, int64_t total_steps) {

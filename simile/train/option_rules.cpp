@@ -8,7 +8,7 @@
 #include <set>
 
 #include "simile/batch/order_table.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/eval/report.h"
 #include "simile/kernel/matrix_product.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/nn/engines.h"
 #include "simile/train/flat_optimizer.h"
 

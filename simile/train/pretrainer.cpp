@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
@@ -268,10 +268,10 @@ class PretrainingRun final : public SteppedTraining {
   }
 
   [[noreturn]] void fail_step(const char* what, double value) const {
-    detail::throw_error(ErrorKind::kFailed,
-                        "{} of step {} is {}; likely cause: a learning rate too high ({}) or a "
-                        "warm-up too short; the last saved state is kept",
-                        what, state_.step, value, options_.learning_rate);
+    throw_error(ErrorKind::kFailed,
+                "{} of step {} is {}; likely cause: a learning rate too high ({}) or a "
+                "warm-up too short; the last saved state is kept",
+                what, state_.step, value, options_.learning_rate);
   }
 
   Progress progress() const override {
@@ -316,7 +316,7 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
-    detail::throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
+    throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
   }
 }
 

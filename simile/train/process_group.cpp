@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO
@@ -90,16 +90,16 @@ struct ProcessGroup::Connection {
     const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
     if (says("imed out") || says("imeout")) {
       const std::string who = detail::find_silent(signs, size, pulse->calls());
-      detail::throw_error(ErrorKind::kFailed,
-                          "{}: the other processes kept this one waiting for {} s{}{}; the "
-                          "last checkpoint is kept",
-                          what, timeout, who.empty() ? "" : "; ", who);
+      throw_error(ErrorKind::kFailed,
+                  "{}: the other processes kept this one waiting for {} s{}{}; the "
+                  "last checkpoint is kept",
+                  what, timeout, who.empty() ? "" : "; ", who);
     }
     std::this_thread::sleep_for(kLetOtherSpeak);
-    detail::throw_error(ErrorKind::kFailed,
-                        "{}: another process ended or was killed, and what it said tells why "
-                        "({}); the last checkpoint is kept",
-                        what, first_line(message));
+    throw_error(ErrorKind::kFailed,
+                "{}: another process ended or was killed, and what it said tells why "
+                "({}); the last checkpoint is kept",
+                what, first_line(message));
   }
 
   // [ranks, bytes] of tensors of equal sizes.
@@ -179,10 +179,10 @@ std::unique_ptr<ProcessGroup> ProcessGroup::connect(const ProcessPlace& place, d
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    detail::throw_error(ErrorKind::kFailed,
-                        "{}: cannot meet the other processes: {}; is the port free, and is the "
-                        "machine of rank 0 reached by this name?",
-                        where, first_line(error.what()));
+    throw_error(ErrorKind::kFailed,
+                "{}: cannot meet the other processes: {}; is the port free, and is the "
+                "machine of rank 0 reached by this name?",
+                where, first_line(error.what()));
   }
 }
 
@@ -193,8 +193,8 @@ std::unique_ptr<ProcessGroup> ProcessGroup::meet(const std::string& file, int64_
     auto connection = std::make_unique<Connection>(store, store, rank, size, "127.0.0.1", timeout);
     return std::unique_ptr<ProcessGroup>(new ProcessGroup(rank, size, std::move(connection)));
   } catch (const std::exception& error) {
-    detail::throw_error(ErrorKind::kFailed, "rank {} of {}: cannot meet the others at '{}': {}",
-                        rank, size, file, first_line(error.what()));
+    throw_error(ErrorKind::kFailed, "rank {} of {}: cannot meet the others at '{}': {}", rank, size,
+                file, first_line(error.what()));
   }
 }
 

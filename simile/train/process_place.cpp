@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 namespace {
@@ -54,11 +54,11 @@ std::string find_address(const LauncherNames& names, const Variable& variable, i
     const auto local = variable(names.local_size);
     if (local && parse_count(names.local_size, *local) == size) return "127.0.0.1";
   }
-  detail::throw_error(ErrorKind::kUsage,
-                      "{} says that {} processes train together, but MASTER_ADDR is not set; "
-                      "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
-                      "port there",
-                      names.size, size);
+  throw_error(ErrorKind::kUsage,
+              "{} says that {} processes train together, but MASTER_ADDR is not set; "
+              "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
+              "port there",
+              names.size, size);
 }
 
 using Found = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;

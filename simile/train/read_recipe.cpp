@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
 #include "simile/report/run_files.h"
@@ -126,10 +126,10 @@ bool is_tested(const EvaluationOptions& evaluation) {
 
 [[noreturn]] void refuse_selection(const StageOptions& stage, const std::string& metric,
                                    const std::string& place) {
-  detail::throw_error(ErrorKind::kRecipe,
-                      "stage '{}': selection.metric '{}' chooses by `part: test` of {}, which is "
-                      "to be tested on; let it read `part: dev`, and training `part: fit`",
-                      stage.name, metric, place);
+  throw_error(ErrorKind::kRecipe,
+              "stage '{}': selection.metric '{}' chooses by `part: test` of {}, which is "
+              "to be tested on; let it read `part: dev`, and training `part: fit`",
+              stage.name, metric, place);
 }
 
 // What is chosen on the part tested looks better there than it is.
@@ -246,12 +246,11 @@ void check_same_recipe(const std::string& folder, const std::string& begun,
     shown.push_back(fmt::format("{} {}, now {}", change.key, change.values[0], change.values[1]));
   }
   const size_t rest = changes.size() - shown.size();
-  detail::throw_error(
-      ErrorKind::kUsage,
-      "the run in '{0}' was begun with other options than the recipe and the command "
-      "line give now: {1}{2}; `simile train {0} --resume` goes on with those it was "
-      "begun with, --overwrite or another --output begins with those given now",
-      folder, fmt::join(shown, "; "), rest > 0 ? fmt::format("; and {} more", rest) : "");
+  throw_error(ErrorKind::kUsage,
+              "the run in '{0}' was begun with other options than the recipe and the command "
+              "line give now: {1}{2}; `simile train {0} --resume` goes on with those it was "
+              "begun with, --overwrite or another --output begins with those given now",
+              folder, fmt::join(shown, "; "), rest > 0 ? fmt::format("; and {} more", rest) : "");
 }
 
 void apply_folds(TrainOptions& options) {

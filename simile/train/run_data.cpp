@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "simile/batch/order_table.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 
@@ -69,8 +69,8 @@ void RunLoop::run(const std::function<void()>& stages) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInterrupted) throw;
     save();
-    detail::throw_error(ErrorKind::kInterrupted, "{}; saved at {}: add --resume to go on",
-                        error.what(), training_.position());
+    throw_error(ErrorKind::kInterrupted, "{}; saved at {}: add --resume to go on", error.what(),
+                training_.position());
   }
 }
 

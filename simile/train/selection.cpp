@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 
 namespace simile {
 
@@ -29,8 +29,8 @@ const Report& report_of(const std::vector<Report>& reports, const std::string& m
   for (const Report& report : reports) {
     if (report.name == name) return report;
   }
-  detail::throw_error(ErrorKind::kRecipe, "selection.metric '{}': there is no evaluation '{}'",
-                      metric, name);
+  throw_error(ErrorKind::kRecipe, "selection.metric '{}': there is no evaluation '{}'", metric,
+              name);
 }
 
 constexpr double kHardlyMoved = 0.002;  // of a metric; of a loss: of its first value

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/report/run_files.h"
@@ -217,10 +217,10 @@ void check_equal(ProcessGroup& group, const std::string& what, const std::string
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
     group.leave();
-    detail::throw_error(ErrorKind::kInput,
-                        "rank {} has {} other than rank 0; all processes of a training need "
-                        "the same recipe, files and program (rank 0: {}, rank {}: {})",
-                        rank, what, all[0], rank, all[rank]);
+    throw_error(ErrorKind::kInput,
+                "rank {} has {} other than rank 0; all processes of a training need "
+                "the same recipe, files and program (rank 0: {}, rank {}: {})",
+                rank, what, all[0], rank, all[rank]);
   }
 }
 
@@ -243,12 +243,11 @@ void check_shared_recipe(ProcessGroup& group, const TrainOptions& options) {
     if (changes.empty()) continue;
     const RecipeChange& first = changes.front();
     group.leave();
-    detail::throw_error(
-        ErrorKind::kInput,
-        "rank {} has another recipe than rank 0: {} is {} there and {} for "
-        "rank 0{}; give all processes the same recipe and options",
-        rank, first.key, first.values[1], first.values[0],
-        changes.size() > 1 ? fmt::format(" (and {} more)", changes.size() - 1) : "");
+    throw_error(ErrorKind::kInput,
+                "rank {} has another recipe than rank 0: {} is {} there and {} for "
+                "rank 0{}; give all processes the same recipe and options",
+                rank, first.key, first.values[1], first.values[0],
+                changes.size() > 1 ? fmt::format(" (and {} more)", changes.size() - 1) : "");
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/nn/head.h"
 #include "simile/train/shared_training.h"

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "simile/batch/mixing.h"
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/matrix_product.h"
@@ -441,11 +441,11 @@ void Stage::fail_step(int64_t step, const std::vector<StepPart>& parts, const ch
                              : "",
                          objectives_[part.objective].options().data.file());
   }
-  detail::throw_error(ErrorKind::kFailed,
-                      "{} of step {} is {} ({}, numbered from 0); likely causes: a learning "
-                      "rate too high ({}), a temperature too low, or a model whose weights are "
-                      "damaged; the last checkpoint is kept",
-                      what, step, value, pairs, options_.learning_rate);
+  throw_error(ErrorKind::kFailed,
+              "{} of step {} is {} ({}, numbered from 0); likely causes: a learning "
+              "rate too high ({}), a temperature too low, or a model whose weights are "
+              "damaged; the last checkpoint is kept",
+              what, step, value, pairs, options_.learning_rate);
 }
 
 }  // namespace simile

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
 #include "simile/core/matrix.h"
@@ -216,10 +216,10 @@ StartModel make_model(const TrainOptions& options, EventSink& events) {
 // What a static encoder has no place for.
 void check_static(const TrainOptions& options) {
   const auto refuse = [](const std::string& what, const std::string& instead) {
-    detail::throw_error(ErrorKind::kRecipe,
-                        "{}, but a static encoder averages the vectors of a text's tokens and "
-                        "has no attention; {}",
-                        what, instead);
+    throw_error(ErrorKind::kRecipe,
+                "{}, but a static encoder averages the vectors of a text's tokens and "
+                "has no attention; {}",
+                what, instead);
   };
   if (options.attention_dropout > 0) {
     refuse("`attention_dropout` is set", "leave it out; `hidden_dropout` drops numbers of vectors");

@@ -10,7 +10,7 @@
 #include <map>
 #include <numeric>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/model/safetensors.h"
@@ -153,8 +153,8 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
     detail::parse_json(text("temperatures"), path).get_to(state.temperatures);
     detail::parse_json(text("best_temperatures"), path).get_to(state.best_temperatures);
   } catch (const Json::exception& error) {
-    detail::throw_error(ErrorKind::kInput, "'{}': the state of the objectives cannot be read: {}",
-                        path, error.what());
+    throw_error(ErrorKind::kInput, "'{}': the state of the objectives cannot be read: {}", path,
+                error.what());
   }
   visit_arrays(state, [&](const std::string& name, auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;

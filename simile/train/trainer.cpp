@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
@@ -543,7 +543,7 @@ TrainResult train(const TrainOptions& options, const std::string& folder, const 
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
   } catch (const c10::Error& error) {
-    detail::throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
+    throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
   }
 }
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/loss/loss.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/hash.h"
 
 namespace simile::detail {

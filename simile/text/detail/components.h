@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "simile/core/detail/check.h"
+#include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/text/normalizer.h"
 #include "simile/text/post_processor.h"
@@ -117,8 +117,8 @@ const Row& find_row(const std::vector<Row>& table, const JsonObject& json) {
     check_options(json, row.options);
     return row;
   }
-  detail::throw_error(ErrorKind::kInput, "{}: type \"{}\" is not supported; known are \"{}\"",
-                      json.source(), type, fmt::join(names_of(table), "\", \""));
+  throw_error(ErrorKind::kInput, "{}: type \"{}\" is not supported; known are \"{}\"",
+              json.source(), type, fmt::join(names_of(table), "\", \""));
 }
 
 template <typename Component>

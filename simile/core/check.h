@@ -19,12 +19,16 @@ std::string message_text(fmt::format_string<First, Rest...> form, First&& first,
   return fmt::format(form, std::forward<First>(first), std::forward<Rest>(rest)...);
 }
 
+}  // namespace simile::detail
+
+namespace simile {
+
 template <typename... Message>
 [[noreturn]] void throw_error(ErrorKind kind, Message&&... message) {
-  throw Error(kind, message_text(std::forward<Message>(message)...));
+  throw Error(kind, detail::message_text(std::forward<Message>(message)...));
 }
 
-}  // namespace simile::detail
+}  // namespace simile
 
 // Throws simile::Error of the given kind when a condition about the user's input does not hold.
 // Our own mistakes are `assert`s.
