@@ -112,6 +112,31 @@ TEST(ClassData, RowsAreSkippedAndLimited) {
   EXPECT_THAT(error_with(options), HasSubstr("passes over all of its 5 rows"));
 }
 
+TEST(ClassData, SomeRowsOfEachClassAreDrawnBySeed) {
+  const TestFiles files;
+  PairDataOptions options =
+      options_for(files.write("t.tsv", rows_of({"a", "a", "b", "a", "b", "a", "c", "b", "a"})));
+  options.per_class = 2;
+  std::set<std::vector<std::string>> draws;
+  for (options.draw_seed = 1; options.draw_seed <= 20; ++options.draw_seed) {
+    const PairDataset data = read_pairs(options);
+    EXPECT_THAT(data.class_names, ElementsAre("a", "b", "c"));
+    const auto count = [&](int32_t c) {
+      return std::count(data.classes.begin(), data.classes.end(), c);
+    };
+    EXPECT_EQ(count(0), 2);
+    EXPECT_EQ(count(1), 2);
+    EXPECT_EQ(count(2), 1);                                           // all it has
+    EXPECT_TRUE(std::is_sorted(data.left.begin(), data.left.end()));  // "text 0", "text 1", ...
+    EXPECT_EQ(read_pairs(options).left, data.left);
+    EXPECT_THAT(data.notes.back(), HasSubstr("5 of 9 rows drawn, 2 of each class at most"));
+    draws.insert(data.left);
+  }
+  EXPECT_GT(draws.size(), 10u);  // of 30 that are possible
+  options.per_class = 0;
+  EXPECT_THAT(error_with(options), HasSubstr("draw_seed"));
+}
+
 TEST(ClassData, TextsOfATestSetAreLeftOutWithTheirClass) {
   const TestFiles files;
   PairDataOptions options = options_for(files.write(

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "simile/core/check.h"
@@ -172,6 +173,7 @@ void check_format_options(const PairDataOptions& options) {
                 {"score_offset", "score_scale", "score_names"},
                 "without a column `score`"},
                {!options.folds.is_set(), {"fold_seed"}, "without `folds`"},
+               {options.per_class == 0, {"draw_seed"}, "without `per_class`"},
                {options.exclude_overlap == 0, {"exclude_shingle"}, "without `exclude_overlap`"},
                {!options.documents.hard_negatives,
                 {"documents.negative_distance"},
@@ -219,6 +221,24 @@ void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   SIMILE_CHECK(data.size() > 0, ErrorKind::kInput, note + ": none remains");
 }
 
+// Keeps `per_class` rows of each class, drawn at random, in the order of the file.
+void draw_per_class(const PairDataOptions& options, PairDataset& data) {
+  if (options.per_class == 0) return;
+  std::vector<size_t> order(data.left.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  RandomStream random(static_cast<uint64_t>(options.draw_seed), "rows of each class");
+  shuffle(order, random);
+  std::vector<int64_t> drawn(data.class_names.size());
+  std::vector<char> is_kept(order.size());
+  for (const size_t row : order) {
+    is_kept[row] = ++drawn[static_cast<size_t>(data.classes[row])] <= options.per_class ? 1 : 0;
+  }
+  keep_pairs(is_kept, data);
+  data.notes.push_back(
+      fmt::format("{}: {} of {} rows drawn, {} of each class at most (draw_seed {})",
+                  options.file(), data.size(), order.size(), options.per_class, options.draw_seed));
+}
+
 }  // namespace
 
 void PairDataOptions::visit(OptionVisitor& v) {
@@ -254,6 +274,15 @@ void PairDataOptions::visit(OptionVisitor& v) {
              {"rows of the files to look at, before the filter leaves any out, where limit counts "
               "those it lets through; 0: all",
               "rows", 0});
+  });
+  v.only_for("format", {"classes"}, [&](OptionVisitor& of) {
+    of.field("per_class", per_class,
+             {"rows to draw of each class at random, for training on few examples; a smaller class "
+              "gives all it has; 0: all",
+              "rows", 0});
+    of.field("draw_seed", draw_seed,
+             {"decides which rows per_class draws; of a recipe's `runs` the first takes this seed, "
+              "the next one the following"});
   });
   visit_filter(v);
   v.only_for("format", {"table", "texts", "nli", "classes"},
@@ -351,6 +380,7 @@ PairDataset read_pairs(const PairDataOptions& options) {
     data.notes.push_back(part.note);
   }
   leave_out_excluded(options, data);
+  draw_per_class(options, data);
   if (options.keep_words == 1) return data;
   RandomStream random(1, "words kept");  // after whole texts were compared
   for (size_t i = 0; i < data.left.size(); ++i) {

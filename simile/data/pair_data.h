@@ -67,6 +67,8 @@ struct PairDataOptions {
   int64_t skip = 0;
   int64_t limit = 0;
   int64_t first_rows = 0;
+  int64_t per_class = 0;
+  int64_t draw_seed = 1;
   std::vector<std::string> filter;
   std::string on_error = "strict";
   FoldOptions folds;

@@ -34,6 +34,11 @@ TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
   TrainOptions run = options;
   run.runs = 1;
   run.seed = options.seed + number;
+  for (StageOptions& stage : run.stages) {
+    for (ObjectiveOptions& objective : stage.objectives) {
+      if (objective.data.per_class > 0) objective.data.draw_seed += number;
+    }
+  }
   if (number == 0) return run;
   run.baselines.clear();
   for (const std::string& baseline : options.baselines) {

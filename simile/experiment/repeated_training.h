@@ -14,11 +14,11 @@ namespace simile {
 // is empty: one run as train() does, and with `runs` above 1 or `folds` so many of them in the
 // folders run-1, run-2, ... of `folder`.
 //
-// With `runs` their seeds are seed, seed + 1, ... The folder then holds run.json, the model of the
-// run whose selected value is the best (of the first run where no stage selects), and results.json:
-// each run's reports, the mean and the sample standard deviation of every metric. Baselines, which
-// do not depend on the seed, are computed once; `untrained` weights do unless there is a start
-// model.
+// With `runs` their seeds are seed, seed + 1, ..., and likewise draw_seed of data with per_class. The
+// folder then holds run.json, the model of the run whose selected value is the best (of the first
+// run where no stage selects), and results.json: each run's reports, the mean and the sample
+// standard deviation of every metric. Baselines, which do not depend on the seed, are computed once;
+// `untrained` weights do unless there is a start model.
 //
 // With `folds` all have the same seed and another fold each. There is then no model above the runs,
 // as none of them is better for the parts it was tested on. Each evaluation has the model's report

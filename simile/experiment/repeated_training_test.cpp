@@ -74,6 +74,21 @@ TEST_F(SeedsTest, EveryRunIsThatOfItsSeedAndTheBestOnesModelIsKept) {
   EXPECT_EQ(bytes("one/metrics.jsonl"), bytes("all/run-2/metrics.jsonl"));
 }
 
+TEST_F(SeedsTest, EachRunDrawsOtherRowsOfEachClass) {
+  write("topics.tsv", "sentence\tlabel\none\ta\ntwo\ta\nthree\ta\nfour\tb\nfive\tb\nsix\tb\n");
+  train_recipe(recipe({"runs=2", "stages.0.selection.metric=[]",
+                       "stages.0.objectives={data: {path: " + path("topics.tsv") +
+                           ", format: classes, per_class: 2, draw_seed: 7}, loss: {name: triplet, "
+                           "mining: batch_all}, batch_size: 4}"}),
+               path("all"), false, false, silent_events());
+  for (int i = 1; i <= 2; ++i) {
+    const auto run = nlohmann::json::parse(bytes(fmt::format("all/run-{}/run.json", i)));
+    const nlohmann::json& data = run["stages"][0]["objectives"][0]["data"];
+    EXPECT_EQ(data["draw_seed"], 6 + i);
+    EXPECT_EQ(data["per_class"], 2);
+  }
+}
+
 TEST_F(SeedsTest, ReportsEachRunMeanAndDeviationThenBaselines) {
   const TrainResult result = train_recipe(recipe(), path("all"), false, false, silent_events());
   std::vector<std::string> models;

@@ -132,6 +132,8 @@ PairDataOptions ObjectiveOptions::dev_data() const {
   if (!dev.qrels.empty()) options.ranking.qrels = dev.qrels;
   options.skip = dev.skip;
   options.limit = dev.limit;
+  options.per_class = 0;
+  options.draw_seed = PairDataOptions().draw_seed;
   for (FoldOptions* folds : {&options.folds, &options.ranking.folds}) {
     if (!dev.part.empty() && folds->is_set()) folds->part = dev.part;
     if (dev.part.empty() && is_other_file) *folds = FoldOptions();
