@@ -28,11 +28,16 @@ constexpr size_t kBlock = 4096;  // texts or pairs read, predicted and written a
 
 struct PredictArguments {
   std::string model, head, input = "-";
+  std::optional<double> minimum_similarity;
   ModelOptions encode;
 
   void visit(OptionVisitor& v) {
     v.field("model", model, OptionInfo{kModelHelp}.required());
     v.field("head", head, {"Name of the head; may be left out when the model has one"});
+    v.field("minimum_similarity", minimum_similarity,
+            {"Least similarity of a text to the class it is most like (default: what training "
+             "chose on dev); a text below it has the label null; -1: none has",
+             "", -1, 1});
     v.field("input", input,
             {"Texts, one a line, or pairs with a tab between, or .jsonl with text and pair; - is "
              "stdin"});
@@ -69,21 +74,32 @@ bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
   return !texts.empty();
 }
 
-// One line: {"score":x}, {"probability":x} or {"label":"b","probabilities":{"a":x,"b":y}}.
-std::string to_json(const HeadSettings& head, const double* values) {
-  if (head.output != "classes") return fmt::format("{{\"{}\":{}}}\n", head.output, *values);
-  const size_t count = head.class_names.size();
-  const auto best = static_cast<size_t>(std::max_element(values, values + count) - values);
+// One line: {"score":x}, {"probability":x} or {"label":"b","probabilities":{"a":x,"b":y}}, of a head
+// with a scope {"label":null,"similarity":x,"probabilities":...}.
+std::string to_json(const Head& head, const double* values, double similarity) {
+  const std::vector<std::string>& names = head.settings().class_names;
+  if (names.empty()) return fmt::format("{{\"{}\":{}}}\n", head.settings().output, *values);
+  const bool has_class = !head.scope || similarity >= head.scope->minimum_similarity;
+  const auto best = std::max_element(values, values + names.size()) - values;
   std::string line =
-      fmt::format("{{\"label\":{},\"probabilities\":{{", quote(head.class_names[best]));
-  for (size_t i = 0; i < count; ++i) {
-    line += fmt::format("{}{}:{}", i == 0 ? "" : ",", quote(head.class_names[i]), values[i]);
+      fmt::format("{{\"label\":{},", has_class ? quote(names[static_cast<size_t>(best)]) : "null");
+  if (head.scope) line += fmt::format("\"similarity\":{},", similarity);
+  line += "\"probabilities\":{";
+  for (size_t i = 0; i < names.size(); ++i) {
+    line += fmt::format("{}{}:{}", i == 0 ? "" : ",", quote(names[i]), values[i]);
   }
   return line + "}}\n";
 }
 
 void predict(const PredictArguments& arguments, Terminal& terminal) {
-  const Head head = load_head(open_model_folder(arguments.model, silent_events()), arguments.head);
+  Head head = load_head(open_model_folder(arguments.model, silent_events()), arguments.head);
+  if (arguments.minimum_similarity) {
+    SIMILE_CHECK(head.scope, ErrorKind::kUsage,
+                 "--minimum-similarity: the head '{}' keeps no similarities to its classes; a run "
+                 "with a classification of single texts in `evaluations` does",
+                 head.settings().name);
+    head.scope->minimum_similarity = *arguments.minimum_similarity;
+  }
   const SentenceEncoder encoder = load_encoder(arguments.model, terminal, arguments.encode);
   const Predictor predictor(encoder, head);
   TextListReader reader = open_texts(arguments.input);
@@ -93,11 +109,14 @@ void predict(const PredictArguments& arguments, Terminal& terminal) {
   EncodeCounts counts;
   BlockProgress progress(terminal, "predict", 0, "texts");
   std::vector<std::string> texts, pairs;
+  std::vector<double> similarities;
   while (read_block(reader, takes_pairs, is_jsonl, texts, pairs)) {
     const Matrix<double> values = head_probabilities(
-        head.settings(), predictor.predict(texts, pairs, arguments.encode, progress, &counts));
+        head.settings(),
+        predictor.predict(texts, pairs, arguments.encode, progress, &counts, &similarities));
     for (int64_t i = 0; i < values.rows; ++i) {
-      output.write(to_json(head.settings(), values.row(i)));
+      const double similarity = head.scope ? similarities[static_cast<size_t>(i)] : 0;
+      output.write(to_json(head, values.row(i), similarity));
     }
   }
   terminal.progress({"predict", counts.texts, counts.texts, "texts", {}});

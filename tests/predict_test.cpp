@@ -13,6 +13,7 @@ namespace simile {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 HeadSettings make_head(const std::string& name, const std::string& kind, const std::string& input,
@@ -96,6 +97,52 @@ TEST_F(PredictTest, ClassesComeWithTheirProbabilities) {
     EXPECT_EQ(json["label"], head.settings().class_names[static_cast<size_t>(best)]);
   }
   EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST_F(PredictTest, ATextUnlikeEveryClassHasNone) {
+  EXPECT_THAT(predict("--head mood --input texts.txt").out, Not(HasSubstr("similarity")));
+  expect_error("--head mood --input texts.txt --minimum-similarity 0.5", 2,
+               "keeps no similarities");
+  const SentenceEncoder encoder = SentenceEncoder::load(path("model"), silent_events());
+  EncodeOptions raw;
+  raw.normalize = false;
+  const auto vectors = [&](const std::vector<std::string>& texts) {
+    return encoder.encode(texts, raw, silent_events());
+  };
+  ClassScope scope =
+      choose_class_scope(vectors({"hello world", "quick"}), {0, 2}, vectors({"hello world"}));
+  EXPECT_NEAR(scope.minimum_similarity, 1, 1e-6);
+  scope.minimum_similarity -= 1e-6;
+  write_class_scope(path("model"), "mood", scope);
+  const Head head = load_head(open_model_folder(path("model"), silent_events()), "mood");
+  EXPECT_EQ(head.scope->means, scope.means);
+  EXPECT_EQ(head.scope->minimum_similarity, scope.minimum_similarity);
+
+  const std::vector<double> similar =
+      scope.similarities(vectors({"hello world", "", "the quick brown fox"}));
+  ASSERT_LT(similar[2], scope.minimum_similarity);
+  const auto lines_with = [&](const std::string& arguments) {
+    std::vector<nlohmann::json> lines;
+    std::istringstream in(predict("--head mood --input texts.txt" + arguments).out);
+    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  };
+  const auto chosen = lines_with(""), all = lines_with(" --minimum-similarity -1"),
+             none = lines_with(" --minimum-similarity 1");
+  ASSERT_EQ(chosen.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(chosen[i]["similarity"].get<double>(), similar[i]) << i;
+    EXPECT_TRUE(all[i]["label"].is_string()) << i;
+    EXPECT_EQ(chosen[i]["label"].is_null(), similar[i] < scope.minimum_similarity) << i;
+    EXPECT_EQ(chosen[i]["probabilities"], all[i]["probabilities"]) << i;
+  }
+  EXPECT_EQ(chosen[0]["label"], all[0]["label"]);
+  EXPECT_TRUE(none[2]["label"].is_null());
+
+  write("model/heads/mood/scope.json", R"({"minimum_similarity": 0.5, "means": [[1, 0]]})");
+  expect_error("--head mood --input texts.txt", 3, "expected means of");
+  write("model/heads/mood/scope.json", "{}");
+  expect_error("--head mood --input texts.txt", 3, "minimum_similarity");
 }
 
 TEST_F(PredictTest, PairsAreTwoFieldsOfALineOrOfAnObject) {

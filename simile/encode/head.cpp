@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/kernel/pooling.h"
 
@@ -61,6 +63,10 @@ void norm_rows(const ModuleSettings& module, Matrix<float>& rows) {
       row[j] = static_cast<float>((row[j] - mean) * scale * weight[j] + bias[j]);
     }
   }
+}
+
+std::string scope_path(const std::string& model, const std::string& head) {
+  return join_path(model, "heads/" + head + "/scope.json");
 }
 
 Matrix<float> multiply(const Matrix<float>& x, const PackedMatrix& weight, const float* bias) {
@@ -175,12 +181,56 @@ std::vector<Head> load_heads(const ModelFolder& model) {
   return heads;
 }
 
+std::vector<double> ClassScope::similarities(Matrix<float> u) const {
+  normalise_rows(u.values.data(), u.rows, u.cols);
+  std::vector<double> similarities(static_cast<size_t>(u.rows), -1);
+  for (int64_t i = 0; i < u.rows; ++i) {
+    double& most = similarities[static_cast<size_t>(i)];
+    for (const std::vector<float>& mean : means) {
+      most = std::max(most, std::inner_product(mean.begin(), mean.end(), u.row(i), 0.0));
+    }
+  }
+  return similarities;
+}
+
+ClassScope choose_class_scope(Matrix<float> train, const std::vector<int32_t>& classes,
+                              const Matrix<float>& dev) {
+  constexpr double kOutside = 0.05;
+  normalise_rows(train.values.data(), train.rows, train.cols);
+  const auto count = static_cast<size_t>(*std::max_element(classes.begin(), classes.end())) + 1;
+  ClassScope scope;
+  scope.means.assign(count, std::vector<float>(static_cast<size_t>(train.cols)));
+  for (int64_t i = 0; i < train.rows; ++i) {
+    std::vector<float>& mean = scope.means[static_cast<size_t>(classes[static_cast<size_t>(i)])];
+    for (size_t j = 0; j < mean.size(); ++j) mean[j] += train.row(i)[j];
+  }
+  for (std::vector<float>& mean : scope.means) {
+    normalise_rows(mean.data(), 1, static_cast<int64_t>(mean.size()));
+  }
+  std::vector<double> found = scope.similarities(dev);
+  std::sort(found.begin(), found.end());
+  scope.minimum_similarity = found[static_cast<size_t>(kOutside * static_cast<double>(dev.rows))];
+  return scope;
+}
+
+void write_class_scope(const std::string& model, const std::string& head, const ClassScope& scope) {
+  write_file_atomic(scope_path(model, head), options_to_json(scope, -1) + "\n");
+}
+
 Head load_head(const ModelFolder& model, const std::string& name) {
   std::vector<HeadSettings> heads;
   for (const SavedHead& head : model.heads) heads.push_back(head.settings);
   const size_t i = find_head(heads, name, fmt::format("the model '{}'", model.path));
   const int64_t H = model.settings.embedding_size();
-  return Head(heads[i], H, read_head_weights(model.heads[i], H));
+  Head head(heads[i], H, read_head_weights(model.heads[i], H));
+  const std::string path = scope_path(model.path, heads[i].name);
+  if (file_exists(path)) read_json_options(read_file(path), path, head.scope.emplace());
+  for (size_t c = 0; head.scope && c < head.scope->means.size(); ++c) {
+    SIMILE_CHECK(static_cast<int64_t>(head.scope->means[c].size()) == H, ErrorKind::kInput,
+                 "{}: expected means of {} numbers, the model's embedding size, found {}", path, H,
+                 head.scope->means[c].size());
+  }
+  return head;
 }
 
 ModuleChain::ModuleChain(const std::vector<ModuleSettings>& modules) {

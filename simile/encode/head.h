@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/core/options.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_settings.h"
@@ -39,6 +41,30 @@ class ModuleChain {
   std::vector<Step> steps_;
 };
 
+// Texts that belong to none of a head's classes. A classifier gives a text on anything else one of
+// them, often with a high probability, but the text's vector is far from those of all classes
+// (docs/results/methods.md). The similarity of a text is max_c cos(u, mean of x / |x| over texts x
+// of class c), u and x before Normalize; below the minimum it belongs to none.
+struct ClassScope {
+  double minimum_similarity = -1;
+  std::vector<std::vector<float>> means;  // [classes][H], of length 1
+
+  void visit(OptionVisitor& v) {
+    v.required("minimum_similarity", minimum_similarity);
+    v.required("means", means);
+  }
+
+  std::vector<double> similarities(Matrix<float> u) const;  // of each row
+};
+
+// The means of `train` [m, H] with their classes from 0 (zeros of a class without rows), and the
+// highest minimum that keeps 95 % of `dev` [n, H]; m, n > 0.
+ClassScope choose_class_scope(Matrix<float> train, const std::vector<int32_t>& classes,
+                              const Matrix<float>& dev);
+
+// heads/NAME/scope.json of a model folder, by which load_head() finds it.
+void write_class_scope(const std::string& model, const std::string& head, const ClassScope& scope);
+
 class Head {
  public:
   // A view of weights [head_parameter_count(settings, H)] that somebody else owns and may change
@@ -54,6 +80,9 @@ class Head {
   // Logits [m, k] of embeddings u [m, H] before Normalize and, for input pair, v [m, H].
   // Errors (kInput): v missing, not wanted or of another shape; rows that are not H long.
   Matrix<float> logits(const Matrix<float>& u, const Matrix<float>& v = {}) const;
+
+  // Which texts belong to none of its classes; nothing where training chose none.
+  std::optional<ClassScope> scope;
 
  private:
   Matrix<float> features(const Matrix<float>& u, const Matrix<float>& v, int64_t begin,
@@ -78,8 +107,8 @@ double sigmoid(double z);
 // Heads of a model folder, weights included. Errors: see read_head_weights().
 std::vector<Head> load_heads(const ModelFolder& model);
 
-// One of them; an empty name means the only one. Errors (kRecipe): no such head, or no or several
-// heads where the name is empty; the message names those the model has.
+// One of them, with its scope; an empty name means the only one. Errors (kRecipe): no such head, or
+// no or several heads where the name is empty; the message names those the model has.
 Head load_head(const ModelFolder& model, const std::string& name);
 
 }  // namespace simile

@@ -135,6 +135,32 @@ TEST(Head, ProbabilitiesStayFiniteForLargeLogits) {
   EXPECT_EQ(head_probabilities(settings, logits).values[0], 0.0f);
 }
 
+TEST(ClassScope, IsTheMeanDirectionOfEachClassAndKeepsMostOfDev) {
+  // Lengths do not count: class 0 has the mean (1, 0), class 1 (0, 1) and class 2 (-0.8, -0.6).
+  const Matrix<float> train =
+      read_matrix(json::parse("[[2, 0], [0, 3], [3, 4], [3, -4], [-8, -6]]"));
+  // Twenty texts, whose similarities are 1 eighteen times, 0.6 and 0.28.
+  Matrix<float> dev(20, 2, 0);
+  for (int64_t i = 0; i < 20; ++i) dev.at(i, 1) = static_cast<float>(i + 1);
+  dev.row(7)[0] = -0.8f, dev.row(7)[1] = 0.6f;
+  dev.row(3)[0] = 0.28f, dev.row(3)[1] = -0.96f;
+  const ClassScope scope = choose_class_scope(train, {0, 1, 0, 0, 2}, dev);
+  ASSERT_EQ(scope.means.size(), 3u);
+  const std::vector<std::vector<float>> means = {{1, 0}, {0, 1}, {-0.8f, -0.6f}};
+  for (size_t c = 0; c < 3; ++c) {
+    for (size_t j = 0; j < 2; ++j) EXPECT_NEAR(scope.means[c][j], means[c][j], 1e-6) << c << j;
+  }
+  // The least similar text of twenty, (0.28, -0.96), may be out of scope; the next one is not.
+  EXPECT_NEAR(scope.minimum_similarity, 0.6, 1e-6);
+  const std::vector<double> similarities =
+      scope.similarities(read_matrix(json::parse("[[0, 5], [-8, 6], [0.28, -0.96], [0, 0]]")));
+  const std::vector<double> expected = {1, 0.6, 0.352, 0};
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(similarities[i], expected[i], 1e-6) << i;
+  EXPECT_NEAR(choose_class_scope(train, {0, 1, 0, 0, 2}, rows_of(dev, 3, 5)).minimum_similarity,
+              0.352, 1e-6)
+      << "of fewer than twenty texts all are kept";
+}
+
 TEST(LoadHead, WhatAModelLacksIsToldWithWhatItHas) {
   ModelFolder model;
   model.path = "models/mini";

@@ -16,7 +16,7 @@ Predictor::Predictor(const SentenceEncoder& encoder, const Head& head)
 Matrix<float> Predictor::predict(const std::vector<std::string>& texts,
                                  const std::vector<std::string>& pairs,
                                  const EncodeOptions& options, EventSink& events,
-                                 EncodeCounts* counts) const {
+                                 EncodeCounts* counts, std::vector<double>* similarities) const {
   const HeadSettings& settings = head_.settings();
   const size_t expected = head_takes_pairs(settings) ? texts.size() : 0;
   SIMILE_CHECK(pairs.size() == expected, ErrorKind::kInput,
@@ -29,6 +29,7 @@ Matrix<float> Predictor::predict(const std::vector<std::string>& texts,
     return head_.logits(encoder_.encode_pairs(texts, pairs, whole, events, counts));
   }
   const Matrix<float> u = encoder_.encode(texts, whole, events, counts);
+  if (similarities != nullptr && head_.scope) *similarities = head_.scope->similarities(u);
   if (settings.input == "single") return head_.logits(u);
   return head_.logits(u, encoder_.encode(pairs, whole, events, counts));
 }

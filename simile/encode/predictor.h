@@ -26,10 +26,12 @@ class Predictor {
   // Logits [texts, k]. `pairs` holds the second text of each where the head takes pairs (input pair
   // or joint), else nothing. Of `options`, batch_tokens and the prompts count, which a joint input
   // does not have; heads see whole embeddings before Normalize. Progress: task "embed".
+  // `similarities` becomes that of each text to the head's classes (ClassScope), or stays empty.
   // Errors (kInput): pairs missing, not wanted or of another number; else as encode().
   Matrix<float> predict(const std::vector<std::string>& texts,
                         const std::vector<std::string>& pairs, const EncodeOptions& options,
-                        EventSink& events, EncodeCounts* counts = nullptr) const;
+                        EventSink& events, EncodeCounts* counts = nullptr,
+                        std::vector<double>* similarities = nullptr) const;
 
  private:
   const SentenceEncoder& encoder_;

@@ -200,20 +200,23 @@ TrainOptions read_recipe(const ConfigNode& recipe, EventSink& events) {
   return options;
 }
 
+const PairDataOptions* find_class_data(const TrainOptions& options, const std::string& head) {
+  for (const StageOptions& stage : options.stages) {
+    for (const ObjectiveOptions& each : stage.objectives) {
+      if (each.head == head && each.data.format == "classes") return &each.data;
+    }
+  }
+  return nullptr;
+}
+
 void fill_class_names(TrainOptions& options, EventSink& events) {
   for (HeadSettings& head : options.heads) {
     if (head.output != "classes" || !head.class_names.empty()) continue;
-    const ObjectiveOptions* objective = nullptr;
-    for (const StageOptions& stage : options.stages) {
-      for (const ObjectiveOptions& each : stage.objectives) {
-        const bool fits = each.head == head.name && each.data.format == "classes";
-        if (fits && objective == nullptr) objective = &each;
-      }
-    }
-    if (objective == nullptr) continue;
-    head.class_names = read_pairs(objective->data).class_names;
+    const PairDataOptions* data = find_class_data(options, head.name);
+    if (data == nullptr) continue;
+    head.class_names = read_pairs(*data).class_names;
     events.info(fmt::format("the head '{}' has the {} classes of {}", head.name,
-                            head.class_names.size(), objective->data.file()));
+                            head.class_names.size(), data->file()));
   }
 }
 

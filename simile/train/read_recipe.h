@@ -19,6 +19,9 @@ namespace simile {
 // theirs, and those of read_options().
 TrainOptions read_recipe(const ConfigNode& recipe, EventSink& events);
 
+// Of the first objective that teaches this head classes; null where none does.
+const PairDataOptions* find_class_data(const TrainOptions& options, const std::string& head);
+
 // Gives each head with `output: classes` and no class_names the classes of the data of the first
 // objective that trains it (simile/data/class_data.h), and tells which. A head that no objective
 // with classes trains stays as it is. Errors: those of read_pairs().

@@ -11,6 +11,8 @@
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
+#include "simile/data/pair_data.h"
+#include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/hybrid_scorer.h"
 #include "simile/eval/lexical_baseline.h"
@@ -322,10 +324,12 @@ class TrainingRun final : public SteppedTraining {
     }
   }
 
+  SentenceEncoder encoder() {
+    return SentenceEncoder(weights_.encoder().inference(), start_.settings, start_.tokenizer);
+  }
+
   Matrix<float> sample_vectors(const EncodeOptions& options) {
-    const SentenceEncoder encoder(weights_.encoder().inference(), start_.settings,
-                                  start_.tokenizer);
-    return encoder.encode_ids(sample_, options, silent_events());
+    return encoder().encode_ids(sample_, options, silent_events());
   }
 
   bool is_referred_to(const std::string& name) const {
@@ -358,6 +362,7 @@ class TrainingRun final : public SteppedTraining {
     std::vector<std::vector<Report>> by_model = {trained.reports};
     scores.bm25 = evaluate_baseline("bm25");
     scores.trained_hybrid = evaluate_baseline("hybrid");
+    keep_class_scopes();
     scores.start = evaluate_start();
     scores.start_hybrid = evaluate_baseline("hybrid:untrained");
     for (const std::string& baseline : options_.baselines) {
@@ -426,6 +431,30 @@ class TrainingRun final : public SteppedTraining {
       }
     }
     return false;
+  }
+
+  // Which texts belong to no class lies in the model's folder, for each head that is evaluated.
+  void keep_class_scopes() {
+    constexpr int64_t kTextsOfClass = 100;
+    EncodeOptions whole;
+    whole.normalize = false;
+    for (const Evaluation& each : evaluations_.list()) {
+      if (each.options.task != "classification") continue;
+      const HeadSettings& head = start_.heads[find_head(start_.heads, each.options.head)];
+      const PairDataOptions* taught = find_class_data(options_, head.name);
+      if (taught == nullptr || head.input != "single") continue;
+      PairDataOptions data = *taught;
+      if (data.per_class == 0) data.per_class = kTextsOfClass;
+      const PairDataset train = read_pairs(data);
+      const ClassScope scope =
+          choose_class_scope(encoder().encode(train.left, whole, silent_events()), train.classes,
+                             encoder().encode(*each.task->texts().left, whole, silent_events()));
+      write_class_scope(folder_.model_path(), head.name, scope);
+      events_.info(
+          fmt::format("head '{}': a text whose similarity to every class is below {:.3f} "
+                      "belongs to none, as 5 % of the texts of '{}' would",
+                      head.name, scope.minimum_similarity, each.options.name));
+    }
   }
 
   // The chosen weight lies in the model's folder, for its indexes and for evaluations of

@@ -246,6 +246,31 @@ evaluations: {name: kind, task: classification, data: words.tsv, head: kind}
   EXPECT_THAT(error_of(next, other), HasSubstr("other settings"));
 }
 
+TEST_F(MethodsTest, TextsOfNoClassAreToldByTheEvaluationOfTheHead) {
+  testing::Listener events;
+  train(recipe(kTasks), path("run"), false, false, events);
+  const ModelFolder folder = open_model_folder(path("run/model"), silent_events());
+  const Head head = load_head(folder, "kind");
+  ASSERT_TRUE(head.scope);
+  ASSERT_EQ(head.scope->means.size(), 2u);
+  EXPECT_THAT(events.told,
+              ::testing::Contains(AllOf(HasSubstr("head 'kind': a text whose similarity"),
+                                        HasSubstr("as 5 % of the texts of 'kind' would"))));
+  EXPECT_FALSE(load_head(folder, "joint").scope);
+  const SentenceEncoder encoder = SentenceEncoder::load(path("run/model"), silent_events());
+  EncodeOptions raw;
+  raw.normalize = false;
+  PairDataOptions words;
+  words.path = path("words.tsv");
+  words.format = "classes";
+  const std::vector<double> found =
+      head.scope->similarities(encoder.encode(read_pairs(words).left, raw, silent_events()));
+  const auto outside = std::count_if(found.begin(), found.end(), [&](double similarity) {
+    return similarity < head.scope->minimum_similarity;
+  });
+  EXPECT_LE(static_cast<double>(outside), 0.05 * static_cast<double>(found.size()));
+}
+
 TEST_F(MethodsTest, AFrozenEncoderStaysAndItsHeadLearns) {
   run(kTasks, "run", {"stages.0.frozen=true", "stages.0.epochs=8"});
   run(kTasks, "same", {"stages.0.frozen=true", "stages.0.epochs=1"});
