@@ -27,14 +27,18 @@ constexpr size_t kBytesHeld = 64 << 20;
 
 struct EncodeArguments {
   std::string model, input = "-", column, output, shard;
+  TableOptions table;
   bool no_normalize = false;
   ModelOptions encode;
 
   void visit(OptionVisitor& v) {
     v.field("model", model, OptionInfo{kModelHelp}.required());
     v.field("input", input, {"Texts, one a line, or .jsonl; - is stdin; with --column a table"});
-    v.field("column", column,
-            {"Column of the table --input (.tsv, .csv, .jsonl) that holds the texts"});
+    v.field(
+        "column", column,
+        OptionInfo{"Column of the table --input (.tsv, .csv, .jsonl) that holds the texts"}.named(
+            "--column,--text"));
+    v.all_but({"on_error"}, [&](OptionVisitor& of) { table.visit(of); });
     v.field("output", output,
             {"File ending in .npy, .jsonl or .tsv; JSON lines on stdout by default"});
     v.field("shard", shard,
@@ -86,12 +90,15 @@ class TextSource {
  public:
   TextSource(const EncodeArguments& arguments, ShardSelection* selection) : selection_(selection) {
     if (arguments.column.empty()) {
-      list_.emplace(open_texts(arguments.input));
+      SIMILE_CHECK(arguments.table.delimiter.empty(), ErrorKind::kUsage,
+                   "--delimiter is of a table: name the column of its texts with --column");
+      list_.emplace(open_texts(arguments.input, arguments.table.encoding));
       return;
     }
     SIMILE_CHECK(arguments.input != "-", ErrorKind::kUsage,
                  "--column names a column of a table: give --input a .tsv, .csv or .jsonl");
-    table_.emplace(arguments.input, std::vector<Column>{{"column", {arguments.column}}});
+    table_.emplace(arguments.input, std::vector<Column>{{"column", {arguments.column}}},
+                   ReadOptions{0, {}, arguments.table});
   }
 
   bool next(std::string& text) {
@@ -132,7 +139,7 @@ void warn_about_table(const EncodeArguments& arguments, Terminal& terminal) {
   }
   std::vector<std::string> names;
   try {
-    names = read_table_header(arguments.input);
+    names = read_table_header(arguments.input, arguments.table);
   } catch (const Error&) {
     return;  // a list after all, or what reading it will tell
   }

@@ -42,14 +42,16 @@ struct TaskFile {
 
 }  // namespace
 
-TextListReader open_texts(const std::string& input) {
+TextListReader open_texts(const std::string& input, const std::string& encoding) {
   check_signal();
-  if (input != "-") return TextListReader(input);
+  TextListOptions options;
+  options.table.encoding = encoding;
+  if (input != "-") return TextListReader(input, options);
   static StandardInput bytes;
   static std::istream stream(&bytes);
   stream.clear();
   stream.exceptions(std::ios::badbit);  // lets what underflow() throws pass
-  return TextListReader(stream, "stdin", false);
+  return TextListReader(stream, "stdin", false, options);
 }
 
 void check_any_text(int64_t texts, const ReadReport& report) {

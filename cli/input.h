@@ -14,7 +14,7 @@ namespace simile::cli {
 
 // The texts of a file, or of stdin for "-". A signal ends waiting for them:
 // ErrorKind::kInterrupted.
-TextListReader open_texts(const std::string& input);
+TextListReader open_texts(const std::string& input, const std::string& encoding = "");
 
 // Errors (ErrorKind::kInput): reading ended without a text.
 void check_any_text(int64_t texts, const ReadReport& report);

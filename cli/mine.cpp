@@ -82,7 +82,8 @@ TextMining read_table(const Arguments& arguments, Terminal& terminal) {
   PairDataOptions data = arguments.data;
   data.ranking = arguments.ranking;  // read_pairs() refuses what belongs to ranking sets alone
   data.ranking.corpus.clear();
-  data.on_error = std::exchange(data.ranking.on_error, data.on_error);
+  data.table = std::exchange(data.ranking.columns.table, {});
+  data.ranking.columns.text.clear();
   data.folds = std::exchange(data.ranking.folds, {});
   PairDataset pairs = read_pairs(data);
   warn_about(pairs.report, terminal);
@@ -94,8 +95,9 @@ TextMining read_table(const Arguments& arguments, Terminal& terminal) {
     mining.right.push_back(pairs.right[i]);
   }
   const std::string& corpus = arguments.ranking.corpus;
-  mining.candidates =
-      corpus.empty() ? std::move(pairs.right) : read_candidate_texts(corpus, terminal);
+  mining.candidates = corpus.empty() ? std::move(pairs.right)
+                                     : read_candidate_texts(corpus, terminal, data.table,
+                                                            arguments.ranking.columns.text);
   return mining;
 }
 

@@ -64,9 +64,41 @@ TEST_F(InitTest, EachTaskGetsARecipeThatTrains) {
             "cmp run-pairs/model/model.safetensors in-memory/model/model.safetensors &&"
             "cmp run-pairs/run.json in-memory/run.json");
   EXPECT_EQ(same.code, 0) << same.err << same.out;
-  expect_error("simile train --model $M", 2,
-               "give a recipe (.yaml), or a table to train on: --data");
+  expect_error("simile train", 2, "give a recipe (.yaml), or a table to train on: --data");
+  expect_error("simile train pairs.yaml --model $M", 2, "--model belongs to --data; a recipe's");
   expect_error("simile train pairs.csv", 2, "`simile train --data pairs.csv` makes one and trains");
+}
+
+TEST_F(InitTest, ATableOfAnotherEncodingAndSeparatorIsTheSameAtEveryDoor) {
+  const Outcome outcome = shell(
+      "{ echo 'key,title,body,other'; for i in $(seq 40); do\n"
+      "  echo \"k$i,Über $i,\\\"größe $i; 5 €, so\\\",wie groß ist $i\"; done; } >a.csv\n"
+      "sed 's/; / @ /g; s/,\\([^ ]\\)/;\\1/g; s/ @ /; /' a.csv | iconv -f UTF-8 -t CP1252 >b.csv\n"
+      "printf 'query_id\\tdoc_id\\trelevance\\nk1\\tk1\\t1\\n' >q.tsv\n"
+      "for o in 'a.csv' 'b.csv --encoding windows-1252'; do\n"
+      "  f=${o%.csv*}; e=${o#*.csv}\n"
+      "  simile encode --model $M --input $f.csv --text body $e --output $f.npy --quiet || exit 1\n"
+      "  simile index build --index $f --model $M --corpus $f.csv --id key --text body $e --quiet "
+      "|| exit 2\n"
+      "  simile search --index $f --query 'größe 7' --top-k 3 --json --quiet >$f.hits || exit 3\n"
+      "  simile evaluate --model bm25 --task ranking --queries $f.csv --corpus $f.csv --qrels "
+      "q.tsv "
+      "--id key --text body --title title $e --output $f.report --quiet >$f.table || exit 4\n"
+      "  simile mine --model bm25 --data $f.csv --left other --right body $e --output $f.tsv "
+      "--quiet "
+      ">/dev/null || exit 5\n"
+      "  simile overlap $f.csv --with $f.csv $e --columns body --json --quiet | sed s/$f.csv/X/g "
+      ">$f.overlap || exit 6\n"
+      "  simile train --data $f.csv --left other --right body --model $M $e stages.steps=2 "
+      "--output run-$f --quiet >/dev/null || exit 7\n"
+      "done\n"
+      "cmp a.npy b.npy && cmp a.hits b.hits && cmp a.table b.table && cmp a.tsv b.tsv && "
+      "cmp a.overlap b.overlap && cmp run-a/model/model.safetensors run-b/model/model.safetensors");
+  EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("b.csv is separated by ';'"));
+  EXPECT_THAT(shell("simile encode --model $M --input b.csv --text body --delimiter ';'").err,
+              AllOf(HasSubstr("bytes are not UTF-8 and were read as U+FFFD, the first in b.csv:2; "
+                              "name the file's encoding, such as --encoding windows-1252")));
 }
 
 TEST_F(InitTest, ARecipeElsewhereFindsTheTable) {

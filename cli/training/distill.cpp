@@ -31,6 +31,7 @@ struct Arguments {
                        "--columns"}
                 .required());
     v.field("columns", options.columns, {"The one or two columns of a table with its texts"});
+    v.all_but({"on_error"}, [&](OptionVisitor& of) { options.table.visit(of); });
     v.field("output", options.output,
             OptionInfo{"Folder of the run: recipe.yaml, which can be changed and trained again, "
                        "model/"}

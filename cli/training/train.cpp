@@ -23,7 +23,8 @@ struct Arguments {
   bool overwrite = false;
   std::optional<int> processes;  // none: as the environment says
   double timeout = 600;          // seconds
-  DraftOptions draft;            // of --data
+  std::string data;
+  GivenOptions<DraftOptions> draft{GivenOptions<DraftOptions>::Defaults::kShown};  // of --data
 
   void visit(OptionVisitor& v) {
     recipe.visit(v);
@@ -39,7 +40,7 @@ struct SharedArguments : Arguments {
   SharedArguments() { recipe.is_required = false; }
   void visit(OptionVisitor& v) {
     Arguments::visit(v);
-    v.field("data", draft.data,
+    v.field("data", data,
             {"In place of a recipe: a table, for which `simile init` would write one"});
     draft.visit(v);
     v.field("processes", processes,
@@ -93,15 +94,21 @@ Arguments find_recipe(Arguments arguments) {
 
 ConfigNode read_recipe(const Arguments& arguments, Terminal& terminal) {
   const auto& [file, overrides, required] = arguments.recipe;
-  const std::string& data = arguments.draft.data;
+  const std::string& data = arguments.data;
   if (data.empty()) {
     SIMILE_CHECK(!file.empty(), ErrorKind::kUsage,
                  "give a recipe (.yaml), or a table to train on: --data FILE --model NAME");
+    SIMILE_CHECK(!arguments.draft.any(), ErrorKind::kUsage,
+                 "--{} belongs to --data; a recipe's own value is replaced as KEY=VALUE, such as "
+                 "model=NAME",
+                 arguments.draft.any() ? arguments.draft.names().front() : "");
     return load_recipe(file, overrides);
   }
   std::vector<std::string> values = overrides;
   if (!file.empty()) values.insert(values.begin(), file);
-  const RecipeDraft draft = draft_recipe(arguments.draft);
+  DraftOptions options = arguments.draft.values();
+  options.data = data;
+  const RecipeDraft draft = draft_recipe(options);
   terminal.info(draft.found);
   ConfigNode recipe = parse_config(draft.yaml, "draft");
   for (const std::string& value : values) apply_override(recipe, value);

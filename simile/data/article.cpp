@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/detail/article.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace simile {
@@ -55,6 +57,7 @@ ArticleReader::ArticleReader(const std::string& path, const std::string& languag
 bool ArticleReader::read_paragraphs(Article& article) {
   for (std::string line; lines_.next(line);) {
     report_.replaced_bytes = lines_.replaced_bytes();
+    report_.first_replaced = fmt::format("{}:{}", lines_.name(), lines_.first_replaced());
     const std::string_view text = trim_space(line);
     if (text.empty()) {
       ++report_.blank_lines;

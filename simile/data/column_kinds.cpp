@@ -62,13 +62,14 @@ struct ColumnCounts {
 
 using Counts = std::vector<ColumnCounts>;
 
-Counts count_fields(const std::string& path, int64_t rows) {
-  const std::vector<std::string> names = read_table_header(path);
+Counts count_fields(const std::string& path, TableOptions table, int64_t rows) {
+  const std::vector<std::string> names = read_table_header(path, table);
   std::vector<Column> columns;  // whose names stand once in the header
   for (const std::string& name : names) {
     if (std::count(names.begin(), names.end(), name) == 1) columns.push_back({name, {name}});
   }
-  TableReader reader(path, columns, {rows, {}, true});
+  table.on_error = "skip";
+  TableReader reader(path, columns, {rows, {}, table});
   Counts counts(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) counts[c].summary.name = columns[c].role;
   for (Row row; reader.next(row);) {
@@ -77,8 +78,8 @@ Counts count_fields(const std::string& path, int64_t rows) {
   return counts;
 }
 
-Counts count_members(const std::string& path, int64_t rows) {
-  LineReader lines(path);
+Counts count_members(const std::string& path, const TableOptions& table, int64_t rows) {
+  LineReader lines(path, table.encoding);
   Counts counts;
   for (std::string line; rows >= 0 && lines.next(line);) {
     if (is_blank(line)) continue;
@@ -115,10 +116,11 @@ double scale_end(double highest) {
 
 }  // namespace
 
-std::vector<ColumnSummary> read_columns(const std::string& path, int64_t rows) {
+std::vector<ColumnSummary> read_columns(const std::string& path, const TableOptions& table,
+                                        int64_t rows) {
   std::vector<ColumnSummary> columns;
   for (const ColumnCounts& counts :
-       is_json_lines(path) ? count_members(path, rows) : count_fields(path, rows)) {
+       is_json_lines(path) ? count_members(path, table, rows) : count_fields(path, table, rows)) {
     columns.push_back(counts.summary);
     columns.back().kind = counts.kind();
     columns.back().filled = counts.filled;
@@ -127,9 +129,10 @@ std::vector<ColumnSummary> read_columns(const std::string& path, int64_t rows) {
   return columns;
 }
 
-std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows) {
+std::vector<ColumnSummary> summarise_columns(const std::string& path, const TableOptions& table,
+                                             int64_t rows) {
   try {
-    return read_columns(path, rows);
+    return read_columns(path, table, rows);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInput) throw;
     return {};  // what is wrong with the file is the reader's to say
@@ -147,8 +150,8 @@ std::string describe(const std::vector<ColumnSummary>& columns) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string suggest_score_column(const std::string& path) {
-  const std::vector<ColumnSummary> columns = summarise_columns(path);
+std::string suggest_score_column(const std::string& path, const TableOptions& table) {
+  const std::vector<ColumnSummary> columns = summarise_columns(path, table);
   if (columns.empty()) return "";
   const auto numbers = std::find_if(columns.begin(), columns.end(), [](const auto& column) {
     return column.kind == ColumnKind::kNumber;
@@ -161,8 +164,9 @@ std::string suggest_score_column(const std::string& path) {
   return fmt::format("; the columns look like {}; {}", describe(columns), advice);
 }
 
-std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides) {
-  const std::vector<ColumnSummary> columns = summarise_columns(path);
+std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides,
+                                const TableOptions& table) {
+  const std::vector<ColumnSummary> columns = summarise_columns(path, table);
   const auto is_side = [&](const std::string& name) {
     return std::any_of(sides.begin(), sides.end(),
                        [&](const SideColumn& side) { return side.second == name; });

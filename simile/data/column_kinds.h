@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "simile/data/reader.h"
+
 namespace simile {
 
 // kNumber: every field that is not empty is a number. kId: at least 95 % are one word with a digit,
@@ -25,24 +27,27 @@ struct ColumnSummary {
 };
 
 // Summaries of the first `rows` rows (0: all) of a .tsv, .csv or .jsonl. Errors: as TableReader.
-std::vector<ColumnSummary> read_columns(const std::string& path, int64_t rows = 0);
+std::vector<ColumnSummary> read_columns(const std::string& path, const TableOptions& table = {},
+                                        int64_t rows = 0);
 
 // The same for messages: none for a file of another kind or one that cannot be read.
-std::vector<ColumnSummary> summarise_columns(const std::string& path, int64_t rows = 1000);
+std::vector<ColumnSummary> summarise_columns(const std::string& path,
+                                             const TableOptions& table = {}, int64_t rows = 1000);
 
 // "id (ids), sentence1 (texts), score (numbers from 0 to 5)"
 std::string describe(const std::vector<ColumnSummary>& columns);
 
 // "; the columns look like: ...; map a column of numbers: `score: rating`" for a score that is no
 // number, or an empty text when the file tells nothing.
-std::string suggest_score_column(const std::string& path);
+std::string suggest_score_column(const std::string& path, const TableOptions& table = {});
 
 // The mapping of a text side: what it is for ("left"), and its column.
 using SideColumn = std::pair<std::string, std::string>;
 
 // A side that is mapped to numbers, ids or labels while a column of texts is not mapped to any
 // side: what is wrong and how to map it, or an empty text.
-std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides);
+std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides,
+                                const TableOptions& table = {});
 
 // (score - offset) / scale
 struct ScoreMapping {

@@ -347,6 +347,7 @@ PairDataset read_document_pairs(const std::vector<std::string>& paths,
     for (Article article; reader.next(article);) collector.add(article);
     report.rows += reader.report().rows;
     report.blank_lines += reader.report().blank_lines;
+    if (report.replaced_bytes == 0) report.first_replaced = reader.report().first_replaced;
     report.replaced_bytes += reader.report().replaced_bytes;
     lone_titles += reader.lone_titles();
   }

@@ -31,14 +31,14 @@ TEST(Hints, FilesOfOtherFormsAreToldWithWhatToDo) {
     std::string text, message;
   };
   const std::vector<Case> cases = {
-      {"bom.tsv", "\xFF\xFEs\0e\0"s, "is UTF-16, expected UTF-8; convert it: iconv"},
-      {"big.tsv", "\xFE\xFF\0s\0e"s, "is UTF-16"},
-      {"bare.csv", "s\0e\0n\0"s, "is UTF-16"},
+      {"bare.csv", "s\0e\0n\0"s,
+       "is UTF-16 without a byte order mark; name its encoding: utf-16le"},
+      {"big.csv", "\0s\0e\0n"s, "name its encoding: utf-16be"},
       {"mac.tsv", "sentence1\tsentence2\ra\tb\r", "lines end in CR alone"},
-      {"semi.csv", "sentence1;sentence2;score\na;b;1\n",
-       "separated by semicolons, expected commas"},
-      {"tabs.csv", "sentence1\tsentence2\na\tb\n", "separated by tabs, expected commas: name the"},
-      {"comma.tsv", "sentence1,sentence2\na,b\n", "separated by commas, expected tabs: name the"},
+      {"semi.csv", "sentence1;sentence2;score\na;b;c;1\n",
+       "separated by ;, expected commas: name it with delimiter: ';'"},
+      {"tabs.csv", "sentence1\tsentence2\n", "separated by tab, expected commas: name it with"},
+      {"comma.tsv", "sentence1,sentence2\na,b\nc\n", "separated by ,, expected tabs: name it with"},
       {"decimal.tsv", "sentence1\tsentence2\tscore\na\tb\t0,5\n", "with a decimal point, 0.5"},
       {"null.jsonl", "{\"sentence1\": null, \"sentence2\": \"b\"}\n",
        "'sentence1' is null, expected"},

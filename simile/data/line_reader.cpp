@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <unicode/ucnv.h>
+#include <unicode/ustring.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -162,6 +164,63 @@ class StreamSource : public ByteSource {
   std::string name_;
 };
 
+// The bytes of another source, which are in `encoding`, as UTF-8.
+class ConvertedSource : public ByteSource {
+ public:
+  // `read`: the few bytes that were taken from the source already.
+  ConvertedSource(std::unique_ptr<ByteSource> source, const std::string& encoding, std::string read,
+                  const std::string& name)
+      : source_(std::move(source)), encoding_(encoding), name_(name), read_(std::move(read)) {
+    UErrorCode code = U_ZERO_ERROR;
+    converter_.reset(ucnv_open(encoding.c_str(), &code));
+    SIMILE_CHECK(U_SUCCESS(code), ErrorKind::kRecipe,
+                 "encoding: '{}' is not known; expected such as windows-1252, latin1 or utf-16le",
+                 encoding);
+    if (std::string_view(ucnv_getName(converter_.get(), &code)) == "ISO-8859-1") {
+      converter_.reset(ucnv_open("windows-1252", &code));
+    }
+    ucnv_setToUCallBack(converter_.get(), UCNV_TO_U_CALLBACK_STOP, nullptr, nullptr, nullptr,
+                        &code);
+  }
+
+  // A byte read makes three at most.
+  size_t read(char* bytes, size_t size) override {
+    std::vector<UChar> characters(size / 4 + 8);
+    int32_t written = 0;
+    for (bool is_end = false; written == 0 && !is_end;) {
+      std::string raw = std::exchange(read_, "");
+      if (raw.empty()) {
+        raw.resize(size / 4);
+        raw.resize(source_->read(&raw[0], raw.size()));
+      }
+      is_end = raw.empty();
+      const char* begin = raw.data();
+      UChar* end = characters.data();
+      UErrorCode code = U_ZERO_ERROR;
+      ucnv_toUnicode(converter_.get(), &end, end + characters.size(), &begin, begin + raw.size(),
+                     nullptr, is_end, &code);
+      const bool is_good = U_SUCCESS(code);
+      lines_ += std::count(characters.data(), end, u'\n');
+      SIMILE_CHECK(is_good, ErrorKind::kInput,
+                   "{}:{}: its bytes are not {}; name the file's encoding (--encoding)", name_,
+                   lines_, encoding_);
+      u_strToUTF8(bytes, static_cast<int32_t>(size), &written, characters.data(),
+                  static_cast<int32_t>(end - characters.data()), &code);
+    }
+    return static_cast<size_t>(written);
+  }
+
+ private:
+  struct Close {
+    void operator()(UConverter* converter) const { ucnv_close(converter); }
+  };
+
+  std::unique_ptr<ByteSource> source_;
+  std::string encoding_, name_, read_;
+  std::unique_ptr<UConverter, Close> converter_;
+  int64_t lines_ = 1;
+};
+
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   SIMILE_CHECK(!folder_exists(path), ErrorKind::kInput,
                "cannot read {}: expected a file, found a folder", path);
@@ -174,11 +233,10 @@ void check_first_line(const std::string& line, bool is_all, const std::string& n
   const auto zero_at = [&](size_t i) {
     return line.size() > i + 2 && line[i] == 0 && line[i + 2] == 0;
   };
-  const bool is_marked = starts_with(line, "\xFF\xFE") || starts_with(line, "\xFE\xFF");
-  SIMILE_CHECK(!is_marked && !zero_at(0) && !zero_at(1), ErrorKind::kInput,
-               "{}: the file is UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8 "
-               "FILE > NEW",
-               name);
+  SIMILE_CHECK(!zero_at(0) && !zero_at(1), ErrorKind::kInput,
+               "{}: the file is UTF-16 without a byte order mark; name its encoding: utf-16{}e "
+               "(--encoding)",
+               name, zero_at(0) ? 'b' : 'l');
   const size_t carriage = line.find('\r');
   SIMILE_CHECK(!is_all || carriage == std::string::npos || carriage + 1 == line.size(),
                ErrorKind::kInput,
@@ -227,24 +285,42 @@ bool is_table(const std::string& path) {
   return ends_with(name, ".tsv") || ends_with(name, ".csv") || ends_with(name, ".jsonl");
 }
 
-LineReader::LineReader(const std::string& path) : source_(open_bytes(path)), name_(path) {}
-LineReader::LineReader(std::istream& stream, const std::string& name)
-    : source_(std::make_unique<StreamSource>(stream, name)), name_(name) {}
+LineReader::LineReader(const std::string& path, const std::string& encoding)
+    : source_(open_bytes(path)), name_(path) {
+  if (!encoding.empty()) convert(encoding, "");
+}
+LineReader::LineReader(std::istream& stream, const std::string& name, const std::string& encoding)
+    : source_(std::make_unique<StreamSource>(stream, name)), name_(name) {
+  if (!encoding.empty()) convert(encoding, "");
+}
 LineReader::LineReader(LineReader&&) noexcept = default;
 LineReader::~LineReader() = default;
 
 std::string LineReader::where() const { return fmt::format("{}:{}", name_, line_number_); }
 
+void LineReader::convert(const std::string& encoding, const std::string& read) {
+  is_converted_ = true;
+  source_ = std::make_unique<ConvertedSource>(std::move(source_), encoding, read, name_);
+}
+
 bool LineReader::fill() {
-  constexpr size_t kChunkBytes = 1 << 16;
+  const bool is_start = line_number_ == 0 && buffer_.empty() && !is_converted_;
+  const size_t chunk_bytes = is_start ? 4 : 1 << 16;  // a byte order mark has up to four
   buffer_.erase(0, begin_);
   begin_ = 0;
   const size_t size = buffer_.size();
   SIMILE_CHECK(static_cast<int64_t>(size) <= kMaximumLineBytes, ErrorKind::kInput,
                "{}:{}: the line is longer than {} bytes; is this a text file?", name_,
                line_number_ + 1, kMaximumLineBytes);
-  buffer_.resize(size + kChunkBytes);
-  buffer_.resize(size + source_->read(&buffer_[size], kChunkBytes));
+  buffer_.resize(size + chunk_bytes);
+  buffer_.resize(size + source_->read(&buffer_[size], chunk_bytes));
+  UErrorCode code = U_ZERO_ERROR;
+  const char* marked = ucnv_detectUnicodeSignature(
+      buffer_.data(), is_start ? static_cast<int32_t>(buffer_.size()) : 0, nullptr, &code);
+  if (marked != nullptr && std::string_view(marked) != "UTF-8") {
+    convert(marked, std::exchange(buffer_, ""));
+    return fill();
+  }
   return buffer_.size() > size;
 }
 
@@ -262,7 +338,9 @@ bool LineReader::next(std::string& line) {
   if (line_number_ == 0) check_first_line(line, last, name_);
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (++line_number_ == 1 && line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);
-  replaced_bytes_ += repair_utf8(line);
+  const int64_t replaced = repair_utf8(line);
+  replaced_bytes_ += replaced;
+  if (replaced > 0 && first_replaced_ == 0) first_replaced_ = line_number_;
   return true;
 }
 

@@ -2,11 +2,13 @@
 // Files of data: which ones a path means, and their lines.
 //
 // Files are plain, gzip or (with a name that ends in .zst) zstd. A line ends in LF or CRLF, which is taken off; the last one may lack it. A byte order mark at the
-// start is taken off. Bytes that are not UTF-8 become U+FFFD and are counted.
+// start is taken off. Bytes that are not UTF-8 become U+FFFD and are counted. A file in another
+// encoding is converted where the caller names it, and UTF-16 or 32 by its byte order mark. Latin-1
+// is read as Windows-1252, as browsers do.
 //
 // Errors (ErrorKind::kInput): a file that cannot be read, a damaged or cut gzip or zstd file (with
-// how far it was read), a first line that shows UTF-16 or, being all there is, lines that end in CR
-// alone (with how to convert them), a zstd file that needs more memory than a window of 128 MiB, a
+// how far it was read), bytes that are none of the encoding named, a first line that shows UTF-16
+// without a mark or, being all there is, lines that end in CR alone (with what to do), a zstd file that needs more memory than a window of 128 MiB, a
 // line longer than kMaximumLineBytes - so that memory stays bounded whatever the file holds.
 // ErrorKind::kInterrupted: a signal while waiting for bytes. Exceptions that a stream throws (where
 // its exceptions() say so) pass through.
@@ -29,9 +31,10 @@ constexpr int64_t kMaximumLineBytes = int64_t{64} << 20;
 
 class LineReader {
  public:
-  explicit LineReader(const std::string& path);
+  // `encoding`: a name that ICU knows. Errors: ErrorKind::kRecipe for another.
+  explicit LineReader(const std::string& path, const std::string& encoding = "");
   // `stream` must outlive the reader; `name` stands for it in messages ("stdin").
-  LineReader(std::istream& stream, const std::string& name);
+  LineReader(std::istream& stream, const std::string& name, const std::string& encoding = "");
   LineReader(LineReader&&) noexcept;
   ~LineReader();
 
@@ -41,15 +44,18 @@ class LineReader {
   const std::string& name() const { return name_; }
   int64_t line_number() const { return line_number_; }        // of the line last read, from 1
   int64_t replaced_bytes() const { return replaced_bytes_; }  // so far
+  int64_t first_replaced() const { return first_replaced_; }  // line of the first; 0: none
   std::string where() const;                                  // "train.tsv:12"
 
  private:
   bool fill();
+  void convert(const std::string& encoding, const std::string& read);
 
   std::unique_ptr<ByteSource> source_;
   std::string name_, buffer_;
   size_t begin_ = 0;
-  int64_t line_number_ = 0, replaced_bytes_ = 0;
+  bool is_converted_ = false;
+  int64_t line_number_ = 0, replaced_bytes_ = 0, first_replaced_ = 0;
 };
 
 // The name without .gz or .zst, which say how the file is compressed.

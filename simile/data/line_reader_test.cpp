@@ -181,6 +181,57 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+TEST(LineReader, OtherEncodingsAreConverted) {
+  using namespace std::string_literals;
+  const TestFiles files;
+  struct Case {
+    std::string bytes, encoding, text;
+  };
+  const Case cases[] = {{"\x80 \xE9\r\nb", "windows-1252", "€ é"},
+                        {"\x80 \xE9\nb", "Latin-1", "€ é"},
+                        {"\xE9\nb", "cp850", "Ú"},
+                        {"\x83\x65\nb", "shift_jis", "テ"},
+                        {"\xE9\0\n\0b\0"s, "utf-16le", "é"},
+                        {"\xFF\xFE\xE9\0\n\0b\0"s, "", "é"},
+                        {"\xFE\xFF\0\xE9\0\n\0b"s, "", "é"},
+                        {"\xFE\xFF\0\xE9\0\n\0b"s, "utf-16", "é"},
+                        {"\xFF\xFE\0\0\xE9\0\0\0\n\0\0\0b\0\0\0"s, "", "é"},
+                        {"\xEF\xBB\xBF\xC3\xA9\nb", "utf-8", "é"}};
+  for (const Case& one : cases) {
+    LineReader reader(files.write_gzip("t.csv.gz", one.bytes), one.encoding);
+    EXPECT_THAT(read_all(reader), ElementsAre(one.text, "b")) << one.encoding << one.text;
+    EXPECT_EQ(reader.replaced_bytes(), 0);
+  }
+  // Over the ends of buffers, and from a stream.
+  std::string bytes, text;
+  for (int i = 0; i < 40000; ++i) {
+    bytes += "x\0\xE9\0=\xD8\x00\xDE"s;
+    text += "xé\xF0\x9F\x98\x80";
+  }
+  std::istringstream stream(bytes + "\n\0"s);
+  LineReader reader(stream, "stdin", "utf-16le");
+  EXPECT_THAT(read_all(reader), ElementsAre(text));
+}
+
+TEST(LineReader, BytesOutsideTheEncodingAreToldWithTheirLine) {
+  const TestFiles files;
+  const auto error = [&](const std::string& bytes, const std::string& encoding) {
+    return error_of([&] {
+      LineReader reader(files.write("t.csv", bytes), encoding);
+      read_all(reader);
+    });
+  };
+  EXPECT_THAT(error("one\ntwo \xC3\xA9\nthree \x83\x01\n", "shift_jis"),
+              HasSubstr("t.csv:3: its bytes are not shift_jis; name the file's encoding"));
+  EXPECT_THAT(error("one\ntwo \xE9 \n", "utf-8"), HasSubstr("t.csv:2: its bytes are not utf-8"));
+  EXPECT_THAT(error("one", "klingon"),
+              HasSubstr("encoding: 'klingon' is not known; expected such"));
+  LineReader reader(files.write("t.csv", "one\ntwo\n\xE9\n\xE9"));
+  read_all(reader);
+  EXPECT_EQ(reader.replaced_bytes(), 2);
+  EXPECT_EQ(reader.first_replaced(), 3);
+}
+
 TEST(PathList, AStarStandsForAnyCharactersOfTheName) {
   const TestFiles files;
   for (const char* name :

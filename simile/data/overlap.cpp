@@ -51,7 +51,8 @@ PairDataOptions pair_options(const std::string& path, const OverlapOptions& opti
   pairs.left = options.left;
   pairs.right = options.right;
   pairs.score.clear();
-  pairs.on_error = "skip";
+  pairs.table = options.table;
+  pairs.table.on_error = "skip";
   return pairs;
 }
 
@@ -92,6 +93,7 @@ class OverlapFinder {
       folder.folder = path;
       folder.split = options_.split;
       folder.allow_unknown = true;
+      folder.columns.table = options_.table;
       const RankingData set = read_ranking_data(folder);
       for (const auto* side : {&set.query_texts, &set.document_texts}) {
         for (const std::string& text : *side) offer(text, 0, add);
@@ -184,7 +186,7 @@ class OverlapFinder {
 
   // Hands over the texts that are long enough.
   void read_texts(const std::string& path, const Receiver& receive) {
-    FieldReader reader(path, options_.columns);
+    FieldReader reader(path, options_.columns, options_.table);
     std::vector<std::string> fields;
     bool any = false;
     for (int64_t line = 0; reader.next(fields, line);) {

@@ -36,6 +36,7 @@ struct OverlapOptions {
   std::string language = "en";
   std::string left = "sentence1", right = "sentence2";
   std::string split = "test";
+  TableOptions table;
 
   void visit(OptionVisitor& v) {
     v.field("columns", columns,
@@ -57,6 +58,7 @@ struct OverlapOptions {
             {"column of their right texts; by default also positive, answer, passage, document "
              "and others"});
     v.field("split", split, {"which judgements of a test folder that is a ranking set are read"});
+    table.visit(v);
   }
 };
 

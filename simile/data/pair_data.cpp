@@ -29,9 +29,9 @@ namespace {
 const std::vector<std::string> kFileFormats = {"table", "texts", "documents", "nli", "classes"};
 
 // "; its numbers are in the columns rating, grade", or nothing.
-std::string name_numbers(const std::string& file) {
+std::string name_numbers(const std::string& file, const TableOptions& table) {
   std::vector<std::string> names;
-  for (const ColumnSummary& column : summarise_columns(file)) {
+  for (const ColumnSummary& column : summarise_columns(file, table)) {
     const std::string name = lower_text(column.name);
     // "id", "Row ID", "query_id" are nobody's score.
     const bool is_id = name == "id" || ends_with(name, "_id") || ends_with(name, " id");
@@ -45,9 +45,9 @@ std::string name_numbers(const std::string& file) {
 // Which columns were taken though the options name others, and which look as if they were meant.
 void describe_columns(const PairDataOptions& options, PairDataset& data) {
   const std::vector<std::string> files = pair_files(options);
-  std::vector<std::string> header = read_table_header(files.front());
+  std::vector<std::string> header = read_table_header(files.front(), options.table);
   if (is_json_lines(files.front())) {
-    for (const ColumnSummary& column : summarise_columns(files.front(), 1)) {
+    for (const ColumnSummary& column : summarise_columns(files.front(), options.table, 1)) {
       header.push_back(column.name);
     }
   }
@@ -75,7 +75,7 @@ void describe_columns(const PairDataOptions& options, PairDataset& data) {
     data.notes.push_back(
         fmt::format("{}: no column '{}', so that all {} pairs count as belonging together (score 1)"
                     "{}",
-                    file, options.score, data.size(), name_numbers(files.front())));
+                    file, options.score, data.size(), name_numbers(files.front(), options.table)));
   }
 }
 
@@ -111,7 +111,7 @@ std::string keep_some_words(const std::string& text, double share, RandomStream&
 }
 
 PairDataset read_text_pairs(const PairDataOptions& options) {
-  TextListReader reader(pair_files(options), TextListOptions{true, 0, options.on_error == "skip"});
+  TextListReader reader(pair_files(options), TextListOptions{true, 0, options.table});
   PairDataset data;
   int64_t blank = 0;
   for (TextItem item; (options.limit == 0 || data.size() < options.limit) && reader.next(item);) {
@@ -180,7 +180,7 @@ void check_format_options(const PairDataOptions& options) {
                 "without `hard_negatives`"}}));
   SIMILE_CHECK(options.format == "ranking" || !options.path.empty() || !options.paths.empty(),
                ErrorKind::kRecipe, "no path of a file of pairs was given");
-  check_on_error(options.on_error);
+  options.table.check();
   // Sides named in vain would mean that single texts are read where pairs were meant.
   const PairDataOptions untouched;
   const bool names_sides = options.left != untouched.left || options.right != untouched.right;
@@ -210,7 +210,7 @@ void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
   const double overlap = options.exclude_overlap;
   const int64_t shingle = options.exclude_shingle;
   const LeftOut left_out =
-      leave_out_texts_of({expand_paths(options.exclude), overlap, shingle}, data);
+      leave_out_texts_of({expand_paths(options.exclude), options.table, overlap, shingle}, data);
   std::string note = fmt::format("{}: {} pairs have a text of the files to exclude", options.file(),
                                  left_out.equal);
   if (overlap > 0) {
@@ -285,8 +285,10 @@ void PairDataOptions::visit(OptionVisitor& v) {
               "the next one the following"});
   });
   visit_filter(v);
+  v.only_for("format", {"table", "nli", "classes"},
+             [&](OptionVisitor& of) { table.visit_delimiter(of); });
   v.only_for("format", {"table", "texts", "nli", "classes"},
-             [&](OptionVisitor& of) { visit_on_error(of, on_error); });
+             [&](OptionVisitor& of) { table.visit_lines(of); });
   v.only_for("format", kFileFormats, [&](OptionVisitor& of) { folds.visit(of); });
   v.field("exclude", exclude,
           path_info("files of test sets: pairs with a text of at least four words that stands "

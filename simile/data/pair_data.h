@@ -70,7 +70,7 @@ struct PairDataOptions {
   int64_t per_class = 0;
   int64_t draw_seed = 1;
   std::vector<std::string> filter;
-  std::string on_error = "strict";
+  TableOptions table;
   FoldOptions folds;
   std::vector<std::string> exclude;
   double exclude_overlap = 0;

@@ -157,7 +157,7 @@ TEST(PairData, MalformedRowsStopReadingOrAreLeftOut) {
               HasSubstr("t.tsv:4: column 'sentence1': expected a text, found nothing"));
   options.score = "score";
   options.negatives = {"n"};
-  options.on_error = "skip";
+  options.table.on_error = "skip";
   const PairDataset data = read_pairs(options);
   EXPECT_THAT(data.left, ElementsAre("a", "i"));
   EXPECT_THAT(data.negatives[0], ElementsAre("x", "x"));
@@ -166,7 +166,7 @@ TEST(PairData, MalformedRowsStopReadingOrAreLeftOut) {
               ElementsAre(HasSubstr(":3: column 'score'"), HasSubstr(":4: column 'sentence1'"),
                           HasSubstr(":5: column 'sentence2'"), HasSubstr(":6: column 'n'"),
                           HasSubstr(":7: expected 4 fields")));
-  options.on_error = "lax";
+  options.table.on_error = "lax";
   EXPECT_THAT(error_of([&] { read_pairs(options); }),
               HasSubstr("on_error: expected strict or skip"));
 }

@@ -178,7 +178,7 @@ TEST(PairFormat, ClassesAndNliTakeSeveralFilesFiltersAndMalformedRows) {
       "classes", files.write("1.tsv", "sentence\tlabel\tok\na\tgood\t1\n\tbad\t1\nb\t\t1\n"));
   options.paths = {files.write("2.tsv", "label\tok\tsentence\nodd\t0\tc\nbad\t1\td\n")};
   EXPECT_THAT(error_with(options), HasSubstr("1.tsv:3: column 'sentence': expected a text"));
-  options.on_error = "skip";
+  options.table.on_error = "skip";
   options.filter = {"ok = 1"};
   const PairDataset classes = read_pairs(options);
   EXPECT_THAT(classes.left, ElementsAre("a", "d"));
@@ -194,11 +194,11 @@ TEST(PairFormat, ClassesAndNliTakeSeveralFilesFiltersAndMalformedRows) {
                                            "sentence1\tsentence2\tlabel\n"
                                            "p\te\t0\np\tn\tmaybe\np\tc\t2\n"));
   EXPECT_THAT(error_with(options), HasSubstr("n.tsv:3: column 'label'"));
-  options.on_error = "skip";
+  options.table.on_error = "skip";
   EXPECT_THAT(read_pairs(options).negatives[0], ElementsAre("c"));
   options = options_for("documents", "");
   options.filter = {"a = b"};
-  options.on_error = "skip";
+  options.table.on_error = "skip";
   EXPECT_THAT(error_with(options), HasSubstr("does not take: filter, on_error;"));
 }
 

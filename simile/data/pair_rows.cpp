@@ -81,7 +81,7 @@ std::vector<std::string> used_columns(const PairDataOptions& options,
 }
 
 ReadOptions row_options(const PairDataOptions& options, int64_t limit) {
-  ReadOptions rows{limit, options.filter, options.on_error == "skip"};
+  ReadOptions rows{limit, options.filter, options.table};
   rows.first_rows = options.first_rows;
   return rows;
 }
@@ -142,8 +142,9 @@ double PairRowReader::read_score(const Row& row) const {
     try {
       return reader_.number(row, score_column_);
     } catch (const Error& error) {
-      if (options_.on_error == "skip") throw;  // many rows may have none
-      throw Error(error.kind(), error.what() + suggest_score_column(files_[row.file]));
+      if (options_.table.skips()) throw;  // many rows may have none
+      throw Error(error.kind(),
+                  error.what() + suggest_score_column(files_[row.file], options_.table));
     }
   }
   const std::string& field = row.fields[score_column_];

@@ -100,11 +100,9 @@ RankingFiles find_ranking_files(const RankingDataOptions& options) {
 
 // Reads texts with their ids; the reader then finds a text by its id.
 CorpusReader read_texts(const std::vector<std::string>& paths, CorpusReader::Titles titles,
-                        bool skip_malformed, std::vector<std::string>& ids,
+                        const CorpusColumns& columns, std::vector<std::string>& ids,
                         std::vector<std::string>& texts) {
-  ReadOptions options;
-  options.skip_malformed = skip_malformed;
-  CorpusReader reader(paths, titles, options);
+  CorpusReader reader(paths, titles, columns);
   for (CorpusText text; reader.next(text);) {
     ids.push_back(std::move(text.id));
     texts.push_back(std::move(text.text));
@@ -164,11 +162,11 @@ void keep_documents(RankingData& data, int64_t limit) {
 RankingData read_files(const RankingDataOptions& options) {
   const RankingFiles files = find_ranking_files(options);
   RankingData data;
-  const bool skip = options.on_error == "skip";
-  const CorpusReader queries = read_texts(files.queries, CorpusReader::Titles::kIgnore, skip,
-                                          data.query_ids, data.query_texts);
-  const CorpusReader documents = read_texts(files.corpus, CorpusReader::Titles::kPrepend, skip,
-                                            data.document_ids, data.document_texts);
+  const CorpusReader queries = read_texts(files.queries, CorpusReader::Titles::kIgnore,
+                                          options.columns, data.query_ids, data.query_texts);
+  const CorpusReader documents =
+      read_texts(files.corpus, CorpusReader::Titles::kPrepend, options.columns, data.document_ids,
+                 data.document_texts);
   data.reports = {queries.report(), documents.report(), {}};
   data.judged.resize(data.query_ids.size());
   for (const Judgement& judgement : read_qrels(files.qrels, &data.reports[2])) {
@@ -241,7 +239,7 @@ bool has_ranking_split(const std::string& folder, const std::string& split) {
 }
 
 RankingData read_ranking_data(const RankingDataOptions& options) {
-  check_on_error(options.on_error);
+  options.columns.table.check();
   refuse_idle_options(
       "a ranking: ",
       find_idle_options(options, {{options.folder.empty() || !options.qrels.empty(),

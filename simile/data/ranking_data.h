@@ -27,6 +27,7 @@
 
 #include "simile/core/options.h"
 #include "simile/data/pair_dataset.h"
+#include "simile/data/ranking_files.h"
 #include "simile/data/reader.h"
 
 namespace simile {
@@ -52,7 +53,7 @@ struct RankingDataOptions {
   std::string folder;
   std::string split = "test";
   bool allow_unknown = false;
-  std::string on_error = "strict";
+  CorpusColumns columns;  // of queries and corpus
   int64_t skip_queries = 0;
   int64_t limit_queries = 0;
   int64_t limit_documents = 0;
@@ -63,7 +64,8 @@ struct RankingDataOptions {
 
   void visit(OptionVisitor& v) {
     visit_set(v);
-    visit_on_error(v, on_error);
+    columns.visit_names(v);
+    columns.table.visit(v);
     folds.visit(v);
   }
   // Options that no other data has.

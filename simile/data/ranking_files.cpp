@@ -20,11 +20,9 @@ namespace {
 
 using Titles = CorpusReader::Titles;
 
-// `named`: whether there are options for the columns.
-std::vector<Column> columns_to_read(Titles titles, bool named, const CorpusColumns& chosen = {}) {
-  std::vector<Column> columns = {{"id", {"id", "_id"}, true, named},
-                                 {"text", {"text"}, true, named}};
-  if (titles == Titles::kPrepend) columns.push_back({"title", {"title"}, false, named});
+std::vector<Column> columns_to_read(Titles titles, const CorpusColumns& chosen) {
+  std::vector<Column> columns = {{"id", {"id", "_id"}}, {"text", {"text"}}};
+  if (titles == Titles::kPrepend) columns.push_back({"title", {"title"}, false});
   const std::string* const names[] = {&chosen.id, &chosen.text, &chosen.title};
   for (size_t c = 0; c < columns.size(); ++c) {
     if (names[c]->empty()) continue;
@@ -45,28 +43,28 @@ Json json_of(const NamedField& field, bool is_typed) {
 
 }  // namespace
 
-void CorpusColumns::visit(OptionVisitor& v) {
+void CorpusColumns::visit_names(OptionVisitor& v) {
   v.field("id", id, {"column of the ids; id or _id by default"});
   v.field("text", text, {"column of the texts; text by default"});
   v.field("title", title, {"column put before the text; title, where there is one, by default"});
-  v.field("metadata", metadata,
-          {"columns kept with each document, to be shown and filtered by; * for all others"});
 }
 
-CorpusReader::CorpusReader(const std::string& path, Titles titles)
-    : CorpusReader(std::vector<std::string>{path}, titles) {}
+void CorpusColumns::visit(OptionVisitor& v) {
+  visit_names(v);
+  v.field("metadata", metadata,
+          {"columns kept with each document, to be shown and filtered by; * for all others"});
+  table.visit(v);
+}
 
 CorpusReader::CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns)
-    : paths_({path}),
-      reader_(path, columns_to_read(titles, true, columns), {0, {}, false, columns.metadata}),
-      with_titles_(titles == Titles::kPrepend),
-      missing_metadata_(columns.metadata.begin(), columns.metadata.end()) {}
+    : CorpusReader(std::vector<std::string>{path}, titles, columns) {}
 
 CorpusReader::CorpusReader(const std::vector<std::string>& paths, Titles titles,
-                           ReadOptions options)
+                           const CorpusColumns& columns)
     : paths_(paths),
-      reader_(paths, columns_to_read(titles, false), std::move(options)),
-      with_titles_(titles == Titles::kPrepend) {}
+      reader_(paths, columns_to_read(titles, columns), {0, {}, columns.table, columns.metadata}),
+      with_titles_(titles == Titles::kPrepend),
+      missing_metadata_(columns.metadata.begin(), columns.metadata.end()) {}
 
 void CorpusReader::check_id(const Row& row) {
   const std::string& id = row.fields[0];
@@ -204,6 +202,7 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
     report->rows = static_cast<int64_t>(judgements.size());
     report->blank_lines = blank_lines;
     report->replaced_bytes = lines.replaced_bytes();
+    report->first_replaced = fmt::format("line {}", lines.first_replaced());
   }
   return judgements;
 }

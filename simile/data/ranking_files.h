@@ -24,7 +24,9 @@ struct CorpusText {
 struct CorpusColumns {
   std::string id, text, title;
   std::vector<std::string> metadata = {};  // "*": all others
+  TableOptions table = {};
 
+  void visit_names(OptionVisitor& v);  // id, text and title
   void visit(OptionVisitor& v);
 };
 
@@ -39,11 +41,11 @@ class CorpusReader {
  public:
   enum class Titles { kIgnore, kPrepend };
 
-  CorpusReader(const std::string& path, Titles titles);
-  CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns);
-  // Several files, one after the other; with skip_malformed, texts whose id is empty or stands
+  CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns = {});
+  // Several files, one after the other; with on_error: skip, texts whose id is empty or stands
   // there already are left out too.
-  CorpusReader(const std::vector<std::string>& paths, Titles titles, ReadOptions options = {});
+  CorpusReader(const std::vector<std::string>& paths, Titles titles,
+               const CorpusColumns& columns = {});
 
   // False at the end.
   bool next(CorpusText& text);

@@ -166,28 +166,45 @@ TableFormat table_format(const std::string& path) {
               path);
 }
 
-std::vector<std::string> read_table_header(const std::string& path) {
-  return TableFile(path, {}, false).names();
+std::vector<std::string> read_table_header(const std::string& path, const TableOptions& table) {
+  return TableFile(path, {}, table).names();
 }
 
-void visit_on_error(OptionVisitor& v, std::string& on_error) {
+void TableOptions::visit_lines(OptionVisitor& v) {
   v.field("on_error", on_error,
           choice_info("malformed rows: strict stops at the first; skip leaves them out, tells how "
                       "many and shows the first ten, and stops when more than half are malformed",
                       {"strict", "skip"}));
+  v.field("encoding", encoding,
+          {"encoding of the file, such as windows-1252, latin1, utf-16le or shift_jis; by default "
+           "UTF-8, or what its byte order mark says"});
 }
 
-void check_on_error(const std::string& on_error) {
+void TableOptions::visit_delimiter(OptionVisitor& v) {
+  v.field(
+      "delimiter", delimiter,
+      {"separator of the fields of .tsv and .csv: one character, or tab; by default that of the "
+       "file's name, or another that the header line shows"});
+}
+
+void TableOptions::check() const {
   SIMILE_CHECK(on_error == "strict" || on_error == "skip", ErrorKind::kRecipe,
                "on_error: expected strict or skip, found '{}'", on_error);
+  SIMILE_CHECK(delimiter.size() <= 1 || delimiter == "tab", ErrorKind::kRecipe,
+               "delimiter: expected one character such as ;, or tab, found '{}'", delimiter);
 }
 
 std::string ReadReport::warning() const {
   std::vector<std::string> parts;
   if (replaced_bytes > 0) {
     parts.push_back(
-        fmt::format("{}: {} bytes are not UTF-8 and were read as U+FFFD; convert the file to UTF-8",
-                    file, replaced_bytes));
+        fmt::format("{}: {} bytes are not UTF-8 and were read as U+FFFD, the first in {}; name the "
+                    "file's encoding, such as --encoding windows-1252",
+                    file, replaced_bytes, first_replaced));
+  }
+  if (!separator.empty()) {
+    parts.push_back(separator +
+                    ", as its header line shows; --delimiter says so without a warning");
   }
   if (quoted_fields > 0) {
     parts.push_back(fmt::format(
@@ -252,7 +269,7 @@ bool TableReader::next(Row& row) {
     try {
       if (read(row)) return true;
     } catch (const RowError& error) {
-      leave_out_malformed(error, options_.skip_malformed, report_);
+      leave_out_malformed(error, options_.table.skips(), report_);
     }
   }
   check_end();
@@ -286,7 +303,7 @@ bool TableReader::accept(const std::function<void()>& look) {
     look();
     return true;
   } catch (const RowError& error) {
-    leave_out_malformed(error, options_.skip_malformed, report_);
+    leave_out_malformed(error, options_.table.skips(), report_);
   }
   --report_.rows;
   return false;
@@ -299,8 +316,8 @@ void TableReader::open(size_t number) {
   for (size_t c = asked_; c < columns.size(); ++c) {
     columns[c].required = table_format(paths_[number]) != TableFormat::kJsonl;
   }
-  file_ = std::make_unique<TableFile>(paths_[number], columns, options_.skip_malformed,
-                                      options_.others);
+  file_ = std::make_unique<TableFile>(paths_[number], columns, options_.table, options_.others);
+  if (report_.separator.empty()) report_.separator = file_->separator_note();
 }
 
 void TableReader::open_next() {
@@ -314,6 +331,7 @@ void TableReader::open_next() {
 void TableReader::count_lines() {
   report_.blank_lines = blank_lines_ + file_->blank_lines();
   report_.replaced_bytes = replaced_bytes_ + file_->replaced_bytes();
+  if (report_.first_replaced.empty()) report_.first_replaced = file_->first_replaced();
   report_.quoted_fields = quoted_fields_ + file_->quoted_fields();
 }
 

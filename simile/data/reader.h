@@ -7,12 +7,16 @@
 //           lines, which are then joined by LF
 //   .jsonl  one JSON object a line; texts, numbers and true/false are fields, null is no field
 //
+// The options of the table may name another separator, with which fields are quoted as those of a
+// .csv. Where the header has none of the format's, and one of ; , | or a tab cuts it and the rows
+// after it into equally many fields, that one is taken, which the report tells.
+//
 // Blank lines are skipped and counted. Errors are ErrorKind::kInput and name file and line: a
 // missing column (with the columns found and the nearest name), a row with too few or too many
 // fields, a broken quote or object, a table without rows, and what LineReader reports.
 //
 // Malformed rows - another number of fields, a broken quote or object, and what the caller does not
-// accept in its fields - are errors, or with skip_malformed left out, counted and told in the
+// accept in its fields - are errors, or with on_error: skip left out, counted and told in the
 // report. Which row a broken quote of a .csv spoils is a guess: the line with the quote is left
 // out, and reading goes on with the next. More than half of at least 20 rows is an error all the
 // same.
@@ -44,24 +48,31 @@ enum class TableFormat { kTsv, kCsv, kJsonl };
 // From the file name; another ending is ErrorKind::kInput.
 TableFormat table_format(const std::string& path);
 
+// Options of all tables.
+struct TableOptions {
+  std::string on_error = "strict";
+  std::string delimiter = {}, encoding = {};  // empty: what the file shows
+
+  bool skips() const { return on_error == "skip"; }
+  void check() const;                  // ErrorKind::kRecipe for values that make no sense
+  void visit_lines(OptionVisitor& v);  // those that lists of texts have too
+  void visit_delimiter(OptionVisitor& v);
+  void visit(OptionVisitor& v) { visit_lines(v), visit_delimiter(v); }
+};
+
 // The names in the header of a .tsv or .csv, in its order; none of a .jsonl, which has no header.
 // Errors: ErrorKind::kInput for a file that is empty or no table.
-std::vector<std::string> read_table_header(const std::string& path);
+std::vector<std::string> read_table_header(const std::string& path, const TableOptions& table = {});
 
 struct ReadOptions {
   int64_t limit = 0;  // rows to read, of those that pass the filter; 0 reads all
   std::vector<std::string> filter = {};
-  bool skip_malformed = false;
+  TableOptions table = {};
   // Further columns, whose fields come in Row::others; "*": all columns not requested, in a .jsonl
   // those that hold a text, a number or a truth value.
   std::vector<std::string> others = {};
   int64_t first_rows = 0;  // rows to look at, whether they pass or not; 0: all
 };
-
-// The option `on_error` of data that has rows: strict or skip.
-void visit_on_error(OptionVisitor& v, std::string& on_error);
-// ErrorKind::kRecipe for another value.
-void check_on_error(const std::string& on_error);
 
 // Counts of what was read and of what was wrong.
 struct ReadReport {
@@ -69,6 +80,8 @@ struct ReadReport {
   int64_t rows = 0;  // read, neither filtered nor malformed
   int64_t blank_lines = 0;
   int64_t replaced_bytes = 0;         // that were not UTF-8
+  std::string first_replaced;         // "a.tsv:12", where the first of these was
+  std::string separator;              // "a.csv is separated by ';'", where the name says otherwise
   int64_t filtered = 0;               // rows that the filter left out
   int64_t quoted_fields = 0;          // of a .tsv, quoted as pandas and spreadsheets do
   int64_t malformed = 0;              // rows left out for what is wrong with them
@@ -86,7 +99,6 @@ struct Column {
   std::string role;
   std::vector<std::string> names;
   bool required = true;  // otherwise its fields are empty where it is absent
-  bool named = true;     // whether the user can name another column for this role
 };
 
 // A field with its name. In a .tsv or .csv all fields are texts; empty ones are left out.
@@ -118,7 +130,7 @@ class TableReader {
   bool next(Row& row);
 
   // Runs `look`, which looks into the row last read by number(), integer() and fail(). False when
-  // what it finds wrong leaves the row out (skip_malformed); otherwise that is thrown.
+  // what it finds wrong leaves the row out (on_error: skip); otherwise that is thrown.
   bool accept(const std::function<void()>& look);
 
   // Is the column in the table? Known from the headers so far; for .jsonl, whether a row

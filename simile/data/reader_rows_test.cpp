@@ -38,8 +38,8 @@ Read read(const std::vector<std::string>& paths, const ReadOptions& options) {
   return read;
 }
 
-ReadOptions with_filter(const std::vector<std::string>& filter) { return {0, filter, false}; }
-const ReadOptions kSkip{0, {}, true};
+ReadOptions with_filter(const std::vector<std::string>& filter) { return {0, filter}; }
+const ReadOptions kSkip{0, {}, {"skip"}};
 
 TEST(ReaderRows, SeveralFilesAreOneTable) {
   const TestFiles files;
@@ -54,7 +54,7 @@ TEST(ReaderRows, SeveralFilesAreOneTable) {
   EXPECT_EQ(all.report.file, paths[0] + " and 3 more files");
   EXPECT_EQ(all.report.rows, 5);
   EXPECT_EQ(all.report.blank_lines, 1);
-  EXPECT_THAT(read(paths, {3, {}, false}).values, ElementsAre("1", "2", "3"));
+  EXPECT_THAT(read(paths, {3, {}}).values, ElementsAre("1", "2", "3"));
 }
 
 TEST(ReaderRows, OfSeveralFilesTheRightOneIsNamed) {
@@ -122,7 +122,7 @@ TEST(ReaderRows, FiltersAreConditionsOnColumns) {
   EXPECT_EQ(read({path}, with_filter({"score = 3"})).report.note(),
             path + ": the filter left out 2 of 4 rows");
   EXPECT_EQ(ReadReport().note(), "");
-  EXPECT_THAT(read({path}, {1, {"score = 3"}, false}).values, ElementsAre("1"));
+  EXPECT_THAT(read({path}, {1, {"score = 3"}}).values, ElementsAre("1"));
 }
 
 TEST(ReaderRows, FirstRowsCountBeforeTheFilter) {
@@ -130,7 +130,7 @@ TEST(ReaderRows, FirstRowsCountBeforeTheFilter) {
   const std::vector<std::string> paths = {
       files.write("1.tsv", "a\tscore\n1\t1\n2\t3\nbroken\n4\t0\n"),
       files.write("2.tsv", "a\tscore\n5\t3\n6\t3\n")};
-  ReadOptions options{0, {"score = 3"}, true};
+  ReadOptions options{0, {"score = 3"}, {"skip"}};
   for (const auto& [first, values] : std::map<int64_t, std::vector<std::string>>{
            {2, {"2"}}, {4, {"2"}}, {5, {"2", "5"}}, {0, {"2", "5", "6"}}}) {
     options.first_rows = first;
@@ -193,7 +193,7 @@ TEST(ReaderRows, MalformedRowsAreLeftOutWhereAskedFor) {
               ElementsAre(HasSubstr("t.jsonl:2: expected one JSON"), HasSubstr(":3: no column 'a'"),
                           HasSubstr(":4: expected a JSON object"), HasSubstr(":5: column 'a'")));
   const Read filtered =
-      read({files.write("f.tsv", "a\tn\n1\t5\n2\tx\n3\t1\n")}, {0, {"n > 2"}, true});
+      read({files.write("f.tsv", "a\tn\n1\t5\n2\tx\n3\t1\n")}, {0, {"n > 2"}, {"skip"}});
   EXPECT_THAT(filtered.values, ElementsAre("1"));
   EXPECT_EQ(filtered.report.filtered, 1);
   EXPECT_EQ(filtered.report.malformed, 1);
@@ -270,7 +270,7 @@ TEST(ReaderRows, TextsOfObjectsAreLeftOutToo) {
   TextItem item;
   ASSERT_TRUE(strict.next(item));
   EXPECT_THAT(error_of([&] { strict.next(item); }), HasSubstr("a.jsonl:2: expected an object"));
-  TextListReader reader(paths, {true, 0, true});
+  TextListReader reader(paths, {true, 0, {"skip"}});
   std::vector<std::string> texts;
   while (reader.next(item)) texts.push_back(item.text);
   EXPECT_THAT(texts, ElementsAre("x", "plain {", "z"));
@@ -287,7 +287,9 @@ TEST(ReaderRows, CorporaLeaveOutTextsWithoutAnIdOfTheirOwn) {
   const std::vector<std::string> paths = {files.write("a.tsv", "id\ttext\n1\tx\n\ty\n1\tz\n2\tw\n"),
                                           files.write("b.tsv", "id\ttext\n2\tv\n3\tu\n")};
   const auto ids = [&](const ReadOptions& options, ReadReport& report) {
-    CorpusReader reader(paths, CorpusReader::Titles::kPrepend, options);
+    CorpusColumns columns;
+    columns.table = options.table;
+    CorpusReader reader(paths, CorpusReader::Titles::kPrepend, columns);
     std::vector<std::string> found;
     for (CorpusText text; reader.next(text);) found.push_back(text.id);
     report = reader.report();
@@ -318,7 +320,7 @@ TEST(ReaderRows, FilesCutAtAnyByteGiveRowsOrAnError) {
     for (size_t size = 0; size <= bytes.size(); ++size) {
       const std::string path = files.write(name, bytes.substr(0, size));
       for (const bool skip : {false, true}) {
-        const Read found = read({path}, {0, {"a != 7"}, skip});
+        const Read found = read({path}, {0, {"a != 7"}, {skip ? "skip" : "strict"}});
         EXPECT_TRUE(!found.error.empty() || !found.values.empty()) << name << " " << size;
         if (found.error.empty()) continue;
         EXPECT_THAT(found.error, HasSubstr(name));

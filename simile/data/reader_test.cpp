@@ -57,6 +57,43 @@ TEST(Reader, TheSameTableInEveryFormat) {
   }
 }
 
+TEST(Reader, AnotherSeparatorIsTakenWhereItIsNamedOrCertain) {
+  const TestFiles files;
+  struct Case {
+    const char *name, *bytes, *delimiter, *found;
+  };
+  const Case cases[] = {
+      {"named.csv", "a;b\n1,5;\"x; y\"\n", ";", ""},
+      {"tabs.csv", "a\tb\n1,5\t\"x; y\"\n", "tab", ""},
+      {"bars.tsv", "a|b\n1,5|x; y\n", "|", ""},
+      {"tabs.tsv", "a\tb\n1,5\tx; y\n", "tab", ""},
+      {"semi.csv", "a;b\n1,5;\"x; y\"\n", "", "semi.csv is separated by ';'"},
+      {"lines.csv", "a;b\n1,5;\"x; y\"\n2;\"one\ntwo; three\"\n", "", "is separated by ';'"},
+      {"found.csv", "\"a\"\tb\n1,5\tx; y\n", "", "is separated by 'tab'"},
+      {"comma.tsv", "a,b\n\"1,5\",x; y\n", "", "is separated by ','"},
+  };
+  for (const Case& one : cases) {
+    TableReader reader(files.write(one.name, one.bytes), {{"a", {"a"}}, {"b", {"b"}}},
+                       {0, {}, {"strict", one.delimiter}});
+    Row row;
+    ASSERT_TRUE(reader.next(row)) << one.name;
+    EXPECT_THAT(row.fields, ElementsAre("1,5", "x; y")) << one.name;
+    EXPECT_THAT(reader.report().warning(), HasSubstr(one.found)) << one.name;
+    EXPECT_EQ(reader.report().warning().empty(), std::string(one.found).empty()) << one.name;
+  }
+  // One that is not certain is none: other rows have more or fewer fields, or two would do.
+  for (const char* bytes : {"a;b\n1;2;3\n", "a;b\n", "a;b|c\n1;2|3\n", "a;b\n1;2\n3\n"}) {
+    EXPECT_THAT(error_reading(files.write("t.csv", bytes), {"a"}),
+                HasSubstr("name it with delimiter: ';' in a recipe, --delimiter ';' in a command"));
+  }
+  EXPECT_THAT(read_rows(files.write("one.csv", "a\n1;2\n"), {"a"}),
+              ElementsAre(ElementsAre("1;2")));
+  EXPECT_THAT(error_of([&] {
+                read_rows(files.path("one.csv"), {"a"}, {0, {}, {"strict", "::"}});
+              }),
+              HasSubstr("delimiter: expected one character such as ;, or tab, found '::'"));
+}
+
 TEST(Reader, InTsvAQuoteIsALetter) {
   const TestFiles files;
   EXPECT_THAT(read_rows(files.write("t.tsv", "a\tb\n\"x\ty\"z\"\n"), {"a", "b"}),
@@ -154,7 +191,9 @@ TEST(Reader, ByteOrderMarkBlankLinesAndBrokenBytesAreReported) {
   EXPECT_EQ(reader.report().rows, 1);
   EXPECT_EQ(reader.report().blank_lines, 2);
   EXPECT_EQ(reader.report().replaced_bytes, 1);
-  EXPECT_THAT(reader.report().warning(), HasSubstr("1 bytes are not UTF-8"));
+  EXPECT_THAT(reader.report().warning(),
+              AllOf(HasSubstr("1 bytes are not UTF-8"), HasSubstr(".tsv:"),
+                    HasSubstr("--encoding windows-1252")));
   EXPECT_EQ(ReadReport().warning(), "");
 }
 

@@ -49,11 +49,17 @@ std::string quote(const std::string& text) {
 class Draft {
  public:
   explicit Draft(const DraftOptions& options)
-      : options_(options), columns_(read_columns(options.data)), roles_(columns_.size()) {}
+      : options_(options),
+        columns_(read_columns(options.data, options.table)),
+        roles_(columns_.size()) {}
 
   RecipeDraft make() {
     choose_columns();
     choose_task();
+    const auto& [on_error, delimiter, encoding] = options_.table;
+    if (options_.table.skips()) read_ += ", on_error: skip";
+    if (!delimiter.empty()) read_ += fmt::format(", delimiter: {}", quote(delimiter));
+    if (!encoding.empty()) read_ += fmt::format(", encoding: {}", quote(encoding));
     choose_parts();
     return {name_of_run(), write(), describe_findings()};
   }
@@ -200,7 +206,7 @@ class Draft {
 
   // Has the file the columns that are read? Tells the user what it lacks.
   bool has_columns(const std::string& file) {
-    const std::vector<ColumnSummary> found = summarise_columns(file);
+    const std::vector<ColumnSummary> found = summarise_columns(file, options_.table);
     for (const std::string& name : {left_, right_, score_, label_}) {
       const auto is_it = [&](const ColumnSummary& column) { return column.name == name; };
       if (name.empty() || std::any_of(found.begin(), found.end(), is_it)) continue;
@@ -291,6 +297,7 @@ void DraftOptions::visit(OptionVisitor& v) {
   v.field("right", right, {"Column of the second text; found by default"});
   v.field("score", score, {"Column of the score; found by default"});
   v.field("label", label, {"Column of the class; found by default"});
+  table.visit(v);
 }
 
 RecipeDraft draft_recipe(const DraftOptions& options) { return Draft(options).make(); }

@@ -12,13 +12,14 @@
 
 #include <string>
 
-#include "simile/core/options.h"
+#include "simile/data/reader.h"
 
 namespace simile {
 
 struct DraftOptions {
   std::string data, model = "simile-mini-2", dev, test;
   std::string left, right, score, label;
+  TableOptions table;
 
   void visit(OptionVisitor& v);  // all but `data`
 };

@@ -147,7 +147,11 @@ class CsvRecord {
       throw RowError(fmt::format(
           "{}: expected a {} after a quoted field, found '{}'; write a quote inside a quoted "
           "field as \"\"",
-          where_, separator_ == '\t' ? "tab" : "comma", begin_of_text(line_.substr(at_), 20)));
+          where_,
+          separator_ == '\t'  ? "tab"
+          : separator_ == ',' ? "comma"
+                              : std::string(1, separator_),
+          begin_of_text(line_.substr(at_), 20)));
     }
     return field;
   }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "simile/core/check.h"
 #include "simile/data/detail/row_parser.h"
@@ -14,28 +15,18 @@ namespace simile {
 namespace {
 
 constexpr int64_t kResynchroniseBytes = int64_t{1} << 20;
-
-struct Separator {
-  char character;
-  const char* name;
-  const char* advice;
-};
+constexpr const char* kSeparators = "\t;,|";
 
 // A hint for a header of one name that seems to hold another separator.
 std::string other_separator(const std::vector<std::string>& names, TableFormat format) {
   if (names.size() != 1 || format == TableFormat::kJsonl) return "";
-  const Separator separators[] = {
-      {'\t', "tabs", "name the file .tsv"},
-      {';', "semicolons",
-       "write it with commas, or with tabs as .tsv (a spreadsheet's export asks)"},
-      {',', "commas", "name the file .csv"},
-      {'|', "bars", "write it with tabs"}};
-  for (const Separator& each : separators) {
-    if (names[0].find(each.character) == std::string::npos) continue;
-    return fmt::format("; the header seems to be separated by {}, expected {}: {}", each.name,
-                       format == TableFormat::kTsv ? "tabs" : "commas", each.advice);
-  }
-  return "";
+  const size_t found = names[0].find_first_of(kSeparators);
+  if (found == std::string::npos) return "";
+  const std::string separator = names[0][found] == '\t' ? "tab" : names[0].substr(found, 1);
+  return fmt::format(
+      "; the header seems to be separated by {0}, expected {1}: name it with "
+      "delimiter: '{0}' in a recipe, --delimiter '{0}' in a command",
+      separator, format == TableFormat::kTsv ? "tabs" : "commas");
 }
 
 std::string missing_column(const std::string& where, const Column& column,
@@ -48,11 +39,6 @@ std::string missing_column(const std::string& where, const Column& column,
   if (column.role == "filter" || !separator.empty()) return lacks + separator;
   const std::string nearest = nearest_name(column.names.front(), found);
   const char* stop = nearest.empty() ? "." : "";  // a guess ends with its own
-  if (!column.named) {
-    return fmt::format("{}{} Call {} '{}' in the header line", lacks, stop,
-                       nearest.empty() ? "the column" : "the column '" + nearest + "'",
-                       column.names.front());
-  }
   const std::string name = nearest.empty() ? "COLUMN" : nearest;
   return fmt::format("{}{} Name the column to use: {}: {} in a recipe, --{} '{}' in a command",
                      lacks, stop, column.role, name, column.role, name);
@@ -94,17 +80,30 @@ constexpr const char* kOpenQuote =
 }  // namespace
 
 TableFile::TableFile(const std::string& path, const std::vector<Column>& columns,
-                     bool resynchronise, std::vector<std::string> others)
+                     const TableOptions& options, std::vector<std::string> others)
     : format_(table_format(path)),
-      lines_(path),
+      separator_(format_ == TableFormat::kTsv ? '\t' : ','),
+      has_quotes_(format_ == TableFormat::kCsv),
+      lines_(path, options.encoding),
       columns_(columns),
-      resynchronise_(resynchronise),
+      resynchronise_(options.skips()),
       others_(std::move(others)),
       position_(columns.size(), -1) {
+  options.check();
+  if (!options.delimiter.empty()) {
+    const char given = options.delimiter == "tab" ? '\t' : options.delimiter[0];
+    has_quotes_ = has_quotes_ || given != separator_;
+    separator_ = given;
+  }
+  is_found_ = options.delimiter.empty();
   if (format_ != TableFormat::kJsonl) read_header();
 }
 
 std::string TableFile::where(int64_t line) const { return fmt::format("{}:{}", path(), line); }
+
+std::string TableFile::first_replaced() const {
+  return lines_.first_replaced() == 0 ? "" : where(lines_.first_replaced());
+}
 
 const std::string& TableFile::column_name(size_t column) const {
   if (format_ == TableFormat::kJsonl || !has_column(column)) return columns_[column].names.front();
@@ -125,7 +124,7 @@ bool TableFile::next_line(Line& line) {
 bool TableFile::next_filled_line(Line& line) {
   while (next_line(line)) {
     // In a .tsv a line of spaces or tabs holds fields, and is counted as such.
-    if (format_ == TableFormat::kTsv ? !line.text.empty() : !is_blank(line.text)) return true;
+    if (separator_ == '\t' ? !line.text.empty() : !is_blank(line.text)) return true;
     ++blank_lines_;
   }
   return false;
@@ -152,7 +151,7 @@ bool TableFile::next(Row& row) {
 }
 
 std::vector<std::string> TableFile::split(const Line& line) {
-  if (format_ == TableFormat::kTsv) return split_tsv(line.text, where(line.number));
+  if (!has_quotes_) return split_tsv(line.text, where(line.number));
   std::deque<Line> taken;
   const NextLine take = [&](std::string& text) {
     Line next;
@@ -163,17 +162,51 @@ std::vector<std::string> TableFile::split(const Line& line) {
   };
   try {
     return split_csv(line.text, where(line.number), take,
-                     resynchronise_ ? kResynchroniseBytes : kMaximumLineBytes);
+                     resynchronise_ ? kResynchroniseBytes : kMaximumLineBytes, separator_);
   } catch (const RowError&) {
     for (; !taken.empty(); taken.pop_back()) given_back_.push_front(std::move(taken.back()));
     throw;
   }
 }
 
+// Another separator than the name's, when it alone cuts the header and the lines after it, up to
+// one that goes on in the next, into equally many fields.
+void TableFile::find_separator(const Line& header) {
+  constexpr size_t kLines = 20;
+  if (header.text.find(separator_) != std::string::npos) return;
+  std::vector<Line> lines = {header};
+  for (Line line; lines.size() <= kLines && next_filled_line(line);) lines.push_back(line);
+  given_back_.insert(given_back_.end(), lines.begin() + 1, lines.end());
+  std::string fitting;
+  for (const char separator : std::string(kSeparators)) {
+    std::vector<size_t> fields;
+    try {
+      for (const Line& line : lines) {
+        fields.push_back(
+            split_csv(
+                line.text, "", [](std::string&) { return false; }, kMaximumLineBytes, separator)
+                .size());
+      }
+    } catch (const RowError&) {  // the field's end is in a later line
+    }
+    const bool cuts = fields.size() >= 2 && fields[0] >= 2;
+    if (cuts &&
+        std::adjacent_find(fields.begin(), fields.end(), std::not_equal_to<>()) == fields.end()) {
+      fitting += separator;
+    }
+  }
+  if (fitting.size() != 1) return;
+  separator_ = fitting[0];
+  has_quotes_ = true;
+  separator_note_ =
+      fmt::format("{} is separated by '{}'", path(), separator_ == '\t' ? "tab" : fitting);
+}
+
 void TableFile::read_header() {
   Line line;
   SIMILE_CHECK(next_filled_line(line), ErrorKind::kInput,
                path() + ": the file is empty, expected a header line and rows");
+  if (is_found_) find_separator(line);
   try {
     names_ = split(line);
   } catch (const RowError& error) {
@@ -218,7 +251,7 @@ void TableFile::read_fields(const Line& line, Row& row) {
   const std::vector<std::string> fields = split(line);
   // Does the last field go on in the next line, as only a .csv lets it?
   const std::string& last = fields.back();
-  const bool is_open = format_ == TableFormat::kTsv && !last.empty() && last.front() == '"' &&
+  const bool is_open = !has_quotes_ && !last.empty() && last.front() == '"' &&
                        (last.size() == 1 || last.back() != '"');
   if (fields.size() != names_.size()) {
     throw RowError(fmt::format("{}: expected {} fields ({}), found {}{}", where(row.line),
@@ -226,7 +259,7 @@ void TableFile::read_fields(const Line& line, Row& row) {
                                after_open_quote_ || is_open ? kOpenQuote : ""));
   }
   after_open_quote_ = is_open;
-  if (format_ == TableFormat::kTsv) {
+  if (!has_quotes_) {
     quoted_fields_ += std::count_if(fields.begin(), fields.end(),
                                     [](const std::string& field) { return looks_quoted(field); });
   }

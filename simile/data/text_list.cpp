@@ -15,9 +15,9 @@
 namespace simile {
 namespace {
 
-std::vector<Column> choose_columns(const std::string& path,
-                                   const std::vector<std::string>& wanted) {
-  const std::vector<std::string> header = read_table_header(path);
+std::vector<Column> choose_columns(const std::string& path, const std::vector<std::string>& wanted,
+                                   const TableOptions& table) {
+  const std::vector<std::string> header = read_table_header(path, table);
   std::vector<Column> chosen;
   for (const std::string& name : wanted.empty() ? header : wanted) {
     if (std::count(header.begin(), header.end(), name) > 0) chosen.push_back({"columns", {name}});
@@ -29,7 +29,7 @@ std::vector<Column> choose_columns(const std::string& path,
   return chosen;
 }
 
-constexpr TextListOptions kOptions{/*skip_blank_lines=*/true, /*limit=*/0};
+const TextListOptions kOptions{/*skip_blank_lines=*/true, /*limit=*/0};
 constexpr int64_t kReportEvery = 20000;  // texts between two reports of progress
 
 CorpusFile inspect_file(const std::string& path, EventSink& events) {
@@ -56,10 +56,10 @@ CorpusFile inspect_file(const std::string& path, EventSink& events) {
 }  // namespace
 
 TextListReader::TextListReader(const std::string& path, TextListOptions options)
-    : TextListReader(std::vector<std::string>{path}, options) {}
+    : TextListReader(std::vector<std::string>{path}, std::move(options)) {}
 
 TextListReader::TextListReader(std::vector<std::string> paths, TextListOptions options)
-    : paths_(std::move(paths)), options_(options) {
+    : paths_(std::move(paths)), options_(std::move(options)) {
   SIMILE_CHECK(!paths_.empty(), ErrorKind::kRecipe, "no file of texts was given");
   report_.file = name_paths(paths_);
   open(0);
@@ -67,7 +67,10 @@ TextListReader::TextListReader(std::vector<std::string> paths, TextListOptions o
 
 TextListReader::TextListReader(std::istream& stream, const std::string& name, bool jsonl,
                                TextListOptions options)
-    : paths_({name}), options_(options), jsonl_(jsonl), lines_(LineReader(stream, name)) {
+    : paths_({name}),
+      options_(std::move(options)),
+      jsonl_(jsonl),
+      lines_(LineReader(stream, name, options_.table.encoding)) {
   report_.file = name;
 }
 
@@ -88,7 +91,7 @@ bool TextListReader::next(TextItem& item) {
 void TextListReader::open(size_t number) {
   number_ = number;
   jsonl_ = is_json_lines(paths_[number]);
-  lines_.emplace(paths_[number]);
+  lines_.emplace(paths_[number], options_.table.encoding);
 }
 
 bool TextListReader::next_line(std::string& line) {
@@ -98,6 +101,8 @@ bool TextListReader::next_line(std::string& line) {
     open(number_ + 1);
   }
   report_.replaced_bytes = replaced_bytes_ + lines_->replaced_bytes();
+  const bool is_first = report_.replaced_bytes > 0 && report_.first_replaced.empty();
+  if (is_first) report_.first_replaced = lines_->where();
   return true;
 }
 
@@ -131,28 +136,29 @@ bool TextListReader::read(std::string& line, TextItem& item) {
                     "texts), found the names: {}",
                     lines_->where(), list_names(names)));
   } catch (const RowError& error) {
-    leave_out_malformed(error, options_.skip_malformed, report_);
+    leave_out_malformed(error, options_.table.skips(), report_);
     return false;
   }
 }
 
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options,
                                     ReadReport* report) {
-  TextListReader reader(path, options);
+  TextListReader reader(path, std::move(options));
   std::vector<std::string> texts;
   for (TextItem item; reader.next(item);) texts.push_back(std::move(item.text));
   if (report != nullptr) *report = reader.report();
   return texts;
 }
 
-FieldReader::FieldReader(const std::string& path, const std::vector<std::string>& columns) {
+FieldReader::FieldReader(const std::string& path, const std::vector<std::string>& columns,
+                         const TableOptions& table) {
   if (!is_table(path)) {
-    list_.emplace(path, TextListOptions{true, 0});
+    list_.emplace(path, TextListOptions{true, 0, table});
   } else if (is_json_lines(path)) {
     members_ = columns;
-    table_.emplace(path, std::vector<Column>(), ReadOptions{0, {}, false, {"*"}});
+    table_.emplace(path, std::vector<Column>(), ReadOptions{0, {}, table, {"*"}});
   } else {
-    table_.emplace(path, choose_columns(path, columns));
+    table_.emplace(path, choose_columns(path, columns, table), ReadOptions{0, {}, table});
   }
 }
 
@@ -182,8 +188,10 @@ bool FieldReader::next(std::vector<std::string>& fields, int64_t& line) {
   return true;
 }
 
-std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events) {
-  FieldReader reader(path, {"title", "text"});
+std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events,
+                                              const TableOptions& table,
+                                              const std::string& column) {
+  FieldReader reader(path, {"title", column.empty() ? "text" : column}, table);
   std::vector<std::string> texts, fields;
   for (int64_t line = 0; reader.next(fields, line);) {
     fields.erase(std::remove_if(fields.begin(), fields.end(),

@@ -26,8 +26,8 @@ struct TextItem {
 
 struct TextListOptions {
   bool skip_blank_lines = false;
-  int64_t limit = 0;            // texts to read; 0 reads all
-  bool skip_malformed = false;  // objects that cannot be read are left out and counted
+  int64_t limit = 0;        // texts to read; 0 reads all
+  TableOptions table = {};  // without its delimiter
 };
 
 // Texts to encode: one a line, or .jsonl with `text` and optionally `pair`; plain, .gz or .zst. A
@@ -69,7 +69,8 @@ std::vector<std::string> read_texts(const std::string& path, TextListOptions opt
 // with none of `columns`, and what the readers report.
 class FieldReader {
  public:
-  FieldReader(const std::string& path, const std::vector<std::string>& columns);
+  FieldReader(const std::string& path, const std::vector<std::string>& columns,
+              const TableOptions& table = {});
 
   // The texts of the next row in `fields`, and its line (from 1). False at the end.
   bool next(std::vector<std::string>& fields, int64_t& line);
@@ -83,11 +84,13 @@ class FieldReader {
   bool found_ = false;                // one of members_
 };
 
-// A corpus of which only the texts are needed: the column `text` of a table, after `title` and a
-// space where it has one, or each line of any other file. Blank texts are left out; bytes that are
+// A corpus of which only the texts are needed: the column `text` of a table, or that
+// named, after `title` and a space where it has one, or each line of any other file. Blank texts are left out; bytes that are
 // not UTF-8 are reported to `events`. Errors (ErrorKind::kInput): no such column, no text at all,
 // and what the readers report.
-std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events);
+std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events,
+                                              const TableOptions& table = {},
+                                              const std::string& column = "");
 
 // Contents of a corpus file, read from end to end.
 struct CorpusFile {

@@ -20,11 +20,12 @@ namespace {
 constexpr int64_t kTogether = 256;  // texts a thread takes at a time
 
 // Comparison forms of the telling texts, each once.
-std::vector<std::string> read_forms(const std::vector<std::string>& files) {
+std::vector<std::string> read_forms(const std::vector<std::string>& files,
+                                    const TableOptions& table) {
   std::unordered_set<std::string> forms;
   std::vector<std::string> fields;
   for (const std::string& file : files) {
-    FieldReader reader(file, {});
+    FieldReader reader(file, {}, table);
     for (int64_t line = 0; reader.next(fields, line);) {
       for (const std::string& field : fields) {
         std::string form = comparison_form(field);
@@ -198,15 +199,15 @@ std::vector<NearText> NearTextFinder::find(std::string_view form) const {
   return found;
 }
 
-KeySet read_text_keys(const std::vector<std::string>& files) {
+KeySet read_text_keys(const std::vector<std::string>& files, const TableOptions& table) {
   std::vector<uint64_t> keys;
-  for (const std::string& form : read_forms(files)) keys.push_back(text_form(form).key);
+  for (const std::string& form : read_forms(files, table)) keys.push_back(text_form(form).key);
   return key_set(std::move(keys));
 }
 
 LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data) {
   if (options.files.empty()) return {};
-  const std::vector<std::string> forms = read_forms(options.files);
+  const std::vector<std::string> forms = read_forms(options.files, options.table);
   const std::unordered_set<std::string_view> equal(forms.begin(), forms.end());
   std::optional<NearTextFinder> near;
   if (options.overlap > 0) near.emplace(forms, options.overlap, options.shingle);

@@ -111,6 +111,7 @@ class NearTextFinder {
 // count.
 struct LeaveOutOptions {
   std::vector<std::string> files;
+  TableOptions table;  // of the files
   double overlap = 0;
   int64_t shingle = kShingleWords;
 };
@@ -122,7 +123,7 @@ struct LeftOut {
 
 // Keys of the telling texts of `files`, in which texts are found as simile/data/overlap.h does.
 // Errors: those of the readers.
-KeySet read_text_keys(const std::vector<std::string>& files);
+KeySet read_text_keys(const std::vector<std::string>& files, const TableOptions& table = {});
 
 // Removes such pairs, in parallel. Errors: those of the readers, and of NearTextFinder.
 LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data);

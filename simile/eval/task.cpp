@@ -72,7 +72,7 @@ void check_task_options(const EvaluationOptions& options) {
 PairDataOptions data_options(const EvaluationOptions& options) {
   PairDataOptions pairs = options.columns;
   pairs.path = options.data;
-  pairs.on_error = options.ranking.on_error;
+  pairs.table = options.ranking.columns.table;
   pairs.folds = options.ranking.folds;
   if (options.task == "classification") pairs.format = "classes";
   return pairs;
@@ -127,10 +127,17 @@ void check_pair_options(const EvaluationOptions& options) {
   }
 }
 
+// Its option `text` is the one of classification, of which `sentence` is the default.
+RankingDataOptions files_of_ranking(const EvaluationOptions& options) {
+  RankingDataOptions files = options.ranking;
+  if (options.columns.text != PairDataOptions().text) files.columns.text = options.columns.text;
+  return files;
+}
+
 // Judgements of other queries on the same corpus.
 std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options) {
   if (options.dev.empty()) return std::nullopt;
-  RankingDataOptions dev = options.ranking;
+  RankingDataOptions dev = files_of_ranking(options);
   dev.qrels = options.dev;
   dev.skip_queries = options.dev_skip;
   dev.limit_queries = 0;
@@ -139,7 +146,7 @@ std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options)
   if (!options.ranking.folds.is_set()) return data;
   // From a set in folds, take only queries of its dev part, which are not tested on, and queries
   // without judgements in the set.
-  RankingDataOptions whole = options.ranking, part = options.ranking;
+  RankingDataOptions whole = files_of_ranking(options), part = whole;
   whole.folds = {};
   part.folds.part = "dev";
   const RankingData cut = read_ranking_data(whole), kept = read_ranking_data(part);
@@ -157,7 +164,11 @@ struct RankingSource {
 
   void visit(OptionVisitor& v) {
     v.field("source", source, choice_info("", {"files", "data"}));
-    v.only_for("source", {"files"}, [&](OptionVisitor& of) { files.visit_set(of); });
+    v.only_for("source", {"files"}, [&](OptionVisitor& of) {
+      files.visit_set(of);
+      of.all_but({"text"}, [&](OptionVisitor& names) { files.columns.visit_names(names); });
+      of.field("text", columns.text, {""});
+    });
     v.only_for("source", {"data"}, [&](OptionVisitor& of) {
       columns.visit_columns(of);
       columns.visit_filter(of);
@@ -174,7 +185,7 @@ RankingData read_ranking(const EvaluationOptions& options) {
       RankingSource{options.data.empty() ? "files" : "data", options.columns, options.ranking});
   if (options.data.empty()) {
     SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, "task ranking: " + foreign);
-    return read_ranking_data(options.ranking);
+    return read_ranking_data(files_of_ranking(options));
   }
   const RankingDataOptions& other = options.ranking;
   SIMILE_CHECK(
@@ -201,7 +212,8 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
   task.depth = options.depth;
   auto loaded =
       make_ranking_task(options.name, read_ranking(options), task, read_dev_judgements(options));
-  if (!options.seen.empty()) loaded->tell_seen(read_text_keys(expand_paths(options.seen)));
+  if (!options.seen.empty())
+    loaded->tell_seen(read_text_keys(expand_paths(options.seen), options.ranking.columns.table));
   return loaded;
 }
 
@@ -215,8 +227,11 @@ void EvaluationOptions::visit(OptionVisitor& v) {
   }
   v.field("name", name, {"name of the data set in reports"});
   visit_pairs(v);
-  v.only_for("task", {"ranking"}, [&](OptionVisitor& of) { ranking.visit_set(of); });
-  visit_on_error(v, ranking.on_error);
+  v.only_for("task", {"ranking"}, [&](OptionVisitor& of) {
+    ranking.visit_set(of);
+    of.all_but({"text"}, [&](OptionVisitor& names) { ranking.columns.visit_names(names); });
+  });
+  ranking.columns.table.visit(v);
   ranking.folds.visit(v);
   v.only_for("task", {"ranking"}, [&](OptionVisitor& of) { visit_ranking(of); });
 }
@@ -244,8 +259,14 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
               "classification the only head"});
   });
   columns.visit_columns(v);
-  v.only_for("task", {"classification"},
-             [&](OptionVisitor& of) { columns.visit_class_columns(of); });
+  v.only_for("task", {"classification", "ranking"}, [&](OptionVisitor& of) {
+    of.field("text", columns.text,
+             {"column of the text; empty: they are pairs, of the columns left and right. ranking: "
+              "of queries and documents, `text` unless it is named"});
+  });
+  v.only_for("task", {"classification"}, [&](OptionVisitor& of) {
+    of.all_but({"text"}, [&](OptionVisitor& names) { columns.visit_class_columns(names); });
+  });
   columns.visit_filter(v);
   v.only_for("task", {"geometry"}, [&](OptionVisitor& of) {
     of.field("positive_above", positive_above,
@@ -281,11 +302,11 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   if (options.task == "ranking") return load_ranking(options);
   check_pair_options(options);
   PairDataset data = read_pairs(data_options(options));
-  SIMILE_CHECK(options.task == "classification" || options.columns.score.empty() || data.has_scores,
-               ErrorKind::kInput,
-               "{}: no column '{}', expected for 'score': task {} compares scores{}",
-               data.report.file, options.columns.score, options.task,
-               suggest_score_column(expand_paths({options.data}).front()));
+  SIMILE_CHECK(
+      options.task == "classification" || options.columns.score.empty() || data.has_scores,
+      ErrorKind::kInput, "{}: no column '{}', expected for 'score': task {} compares scores{}",
+      data.report.file, options.columns.score, options.task,
+      suggest_score_column(expand_paths({options.data}).front(), options.ranking.columns.table));
   if (options.task == "classification") {
     return make_classification_task(options.name, std::move(data), options.head);
   }
@@ -299,7 +320,7 @@ std::unique_ptr<Task> load_task(const EvaluationOptions& options) {
   if (!options.dev.empty()) {
     PairDataOptions pairs = options.columns;
     pairs.path = options.dev;
-    pairs.on_error = options.ranking.on_error;
+    pairs.table = options.ranking.columns.table;
     pairs.skip = options.dev_skip;
     pairs.limit = 0;
     dev = read_pairs(pairs);

@@ -36,7 +36,8 @@ bool can_be_read_twice(const std::string& path) {
 
 // The names that no object of a .jsonl has.
 std::set<std::string> missing_members(const std::string& corpus,
-                                      const std::vector<std::string>& names, EventSink& events) {
+                                      const std::vector<std::string>& names,
+                                      const TableOptions& table, EventSink& events) {
   SIMILE_CHECK(can_be_read_twice(corpus), ErrorKind::kInput,
                "{}: no regular file, and would have to be read twice to see whether it "
                "has the columns that the index keeps with its documents; name them "
@@ -45,6 +46,7 @@ std::set<std::string> missing_members(const std::string& corpus,
   std::set<std::string> missing(names.begin(), names.end());
   ReadOptions options;
   options.others = {"*"};
+  options.table = table;
   TableReader reader(corpus, {}, options);
   for (Row row; !missing.empty() && reader.next(row);) {
     events.progress({"index", 0, 0, "documents", {}});
@@ -55,20 +57,24 @@ std::set<std::string> missing_members(const std::string& corpus,
 
 // The reader of a pipe with a header tells itself what that lacks.
 std::set<std::string> missing_columns(const std::string& corpus,
-                                      const std::vector<std::string>& names, EventSink& events) {
-  if (table_format(corpus) == TableFormat::kJsonl) return missing_members(corpus, names, events);
+                                      const std::vector<std::string>& names,
+                                      const TableOptions& table, EventSink& events) {
+  if (table_format(corpus) == TableFormat::kJsonl) {
+    return missing_members(corpus, names, table, events);
+  }
   std::set<std::string> missing(names.begin(), names.end());
   if (!can_be_read_twice(corpus)) return {};
-  for (const std::string& name : read_table_header(corpus)) missing.erase(name);
+  for (const std::string& name : read_table_header(corpus, table)) missing.erase(name);
   return missing;
 }
 
 // Checks that the corpus has all columns that the index keeps: its documents would replace others
 // that have such values.
-void check_columns(const std::string& corpus, std::vector<std::string> names, EventSink& events) {
+void check_columns(const std::string& corpus, const CorpusColumns& columns, EventSink& events) {
+  std::vector<std::string> names = columns.metadata;
   names.erase(std::remove(names.begin(), names.end(), "*"), names.end());
   if (names.empty()) return;
-  const std::set<std::string> missing = missing_columns(corpus, names, events);
+  const std::set<std::string> missing = missing_columns(corpus, names, columns.table, events);
   for (const std::string& name : names) {
     SIMILE_CHECK(missing.count(name) == 0, ErrorKind::kInput,
                  "{}: no column '{}', which the index keeps with its documents; name "
@@ -255,7 +261,7 @@ IndexWriter::Added IndexWriter::add_corpus(const std::string& path, CorpusColumn
   drop_empty_names(columns.metadata);
   if (keeps_columns) {
     columns.metadata = parts.model.metadata.value_or(std::vector<std::string>());
-    check_columns(path, columns.metadata, parts.events);
+    check_columns(path, columns, parts.events);
   }
   parts.prepare();
   CorpusReader reader(path, CorpusReader::Titles::kPrepend, columns);

@@ -166,7 +166,8 @@ class Reviewer {
     const std::vector<SideColumn> sides = side_columns(data);
     if (sides.empty()) return;
     const std::vector<std::string> files = pair_files(data);
-    const std::string wrong = files.empty() ? "" : find_misplaced_side(files.front(), sides);
+    const std::string wrong =
+        files.empty() ? "" : find_misplaced_side(files.front(), sides, data.table);
     if (!wrong.empty()) find(true, fmt::format("{} (in {}.data)", wrong, place));
   }
 

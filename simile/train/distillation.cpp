@@ -69,7 +69,9 @@ std::string data_of(const DistillationOptions& options) {
     data["left"] = options.columns.front();
     data["right"] = options.columns.size() > 1 ? options.columns[1] : "";
     data["score"] = "";
+    if (!options.table.delimiter.empty()) data["delimiter"] = options.table.delimiter;
   }
+  if (!options.table.encoding.empty()) data["encoding"] = options.table.encoding;
   return data.dump();
 }
 

@@ -19,6 +19,7 @@ struct DistillationOptions {
   std::string student = "static";    // or so many of the teacher's layers, or a model to begin with
   std::string data;                  // texts, one a line, or a table
   std::vector<std::string> columns;  // of a table: the one or two whose texts count
+  TableOptions table;                // of `data`, without on_error
   double epochs = 10;
   double learning_rate = 0;  // 0: 2e-3 for a static student, 2e-4 for others
   int64_t dimensions = 0;    // of a static student, fewer than the teacher's; 0: as many

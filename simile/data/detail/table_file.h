@@ -15,12 +15,12 @@ namespace simile {
 
 class TableFile {
  public:
-  // With `resynchronise`, a record that cannot be read gives back the lines after its first one,
+  // With on_error: skip, a record that cannot be read gives back the lines after its first one,
   // and a quoted field of more than 1 MiB counts as never closed: what one broken quote costs is
   // then bounded.
   // `others`: see ReadOptions.
-  TableFile(const std::string& path, const std::vector<Column>& columns, bool resynchronise,
-            std::vector<std::string> others = {});
+  TableFile(const std::string& path, const std::vector<Column>& columns,
+            const TableOptions& options, std::vector<std::string> others = {});
 
   // False at the end. RowError for a row that cannot be taken apart; the next call goes on after
   // it.
@@ -37,6 +37,8 @@ class TableFile {
   int64_t rows() const { return rows_; }  // malformed ones too
   int64_t blank_lines() const { return blank_lines_; }
   int64_t replaced_bytes() const { return lines_.replaced_bytes(); }
+  std::string first_replaced() const;  // see ReadReport
+  const std::string& separator_note() const { return separator_note_; }
   int64_t quoted_fields() const { return quoted_fields_; }  // see ReadReport
 
  private:
@@ -49,6 +51,7 @@ class TableFile {
   bool next_filled_line(Line& line);
   std::vector<std::string> split(const Line& line);
   void read_header();
+  void find_separator(const Line& header);
   void find_others(const std::string& where);
   bool is_other(const std::string& name) const;
   bool has_all_others() const { return others_.size() == 1 && others_[0] == "*"; }
@@ -57,6 +60,10 @@ class TableFile {
   std::string where(int64_t line) const;
 
   TableFormat format_;
+  char separator_;
+  bool has_quotes_;       // as a .csv has
+  bool is_found_ = true;  // the separator is that of the name, or what the header shows
+  std::string separator_note_;
   LineReader lines_;
   std::vector<Column> columns_;
   bool resynchronise_;
