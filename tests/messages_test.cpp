@@ -147,7 +147,7 @@ TEST_F(MessagesTest, ARunsFolderIsItsRecipeToResume) {
         "architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 16}\n"
         "stages: {objectives: {data: {path: pairs.tsv}, loss: mnrl, batch_size: 2}, steps: 2}\n");
   const std::string train =
-      "simile train r.yaml tokenizer=\"$M\" stages.0.learning_rate=1e-3 --output run";
+      "simile train r.yaml tokenizer=\"$M\" stages.0.learning_rate=3e-3 --output run";
   const Outcome first = shell(train);
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.err, HasSubstr("no column 'score', so that all 2 pairs"));
@@ -155,8 +155,8 @@ TEST_F(MessagesTest, ARunsFolderIsItsRecipeToResume) {
   expect_error("simile encode --model run --input list.txt", 3, "its model is '");
   expect_error("simile train . --resume", 2, "without a run.json");
   expect_error(
-      "simile train r.yaml tokenizer=\"$M\" --output run --resume", 2,
-      "give now: stages.0.learning_rate 0.001, now 2e-05; `simile train run --resume` goes");
+      "simile train r.yaml tokenizer=\"$M\" stages.0.learning_rate=1e-3 --output run --resume", 2,
+      "give now: stages.0.learning_rate 0.003, now 0.001; `simile train run --resume` goes");
   const Outcome resumed = shell("simile train run --resume");
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(resumed.out.substr(0, 20), first.out.substr(0, 20));

@@ -274,7 +274,7 @@ TEST_F(TuneTest, MistakesAreToldBeforeTheFirstTrial) {
   expect("stages.*.learning_rte: {low: 1e-4, high: 1e-2}", "unknown key 'stages.0.learning_rte'");
   expect("stages.*.learning_rate: {low: 1e-2, high: 1e-4}", "`low` should be below `high`");
   expect("stages.*.learning_rate: {low: 0, high: 1, scale: log}", "needs `low` above 0");
-  expect("stages.*.learning_rate: {low: 1, high: 100}", "between 1e-12 and 10");
+  expect("stages.*.learning_rate: {low: 1, high: 100}", "between 0 and 10");
   expect("stages.*.steps: {low: 0.5, high: 10}", "whole numbers");
   expect("stages.*.objectives.*.order: {low: 1, high: 2}", "a name or text; give `choices`");
   expect("stages.*.frozen: {low: 0, high: 1}", "true or false; give `choices`");

@@ -269,7 +269,7 @@ class RepeatedTraining {
 
 TrainResult train_recipe(const ConfigNode& recipe, const std::string& folder, bool resume,
                          bool overwrite, EventSink& events, ProcessGroup* processes) {
-  const TrainOptions options = read_recipe(recipe, events);
+  TrainOptions options = read_recipe(recipe, events);
   const std::string path = open_run(options, folder, resume, events);
   TrainingMode mode{resume, overwrite, processes, false, {}};
   if (count_runs(options) == 1) return train(options, path, mode, events);

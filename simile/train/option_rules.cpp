@@ -45,11 +45,6 @@ bool has(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-bool has_head(const StageOptions& stage) {
-  return std::any_of(stage.objectives.begin(), stage.objectives.end(),
-                     [](const ObjectiveOptions& objective) { return !objective.head.empty(); });
-}
-
 void check_dev(const ObjectiveOptions& objective) {
   const DevDataOptions& dev = objective.dev;
   const PairDataOptions& data = objective.data;
@@ -185,8 +180,10 @@ void check_stage(const TrainOptions& options, size_t number) {
             find_stage(options, stage.from, number) < 0,
         fmt::format("{}: `from: {}` should be previous, start, or the name of an earlier stage",
                     place, stage.from)},
-       {stage.frozen && !has_head(stage),
-        place + " is `frozen` and its objectives have no head: nothing would be trained"}});
+       {stage.frozen && !stage.has_head(),
+        place + " is `frozen` and its objectives have no head: nothing would be trained"},
+       {stage.learning_rate == 0 && stage.optimizer.name == "sgd",
+        place + ": the optimizer sgd has no default learning rate; set `learning_rate`"}});
   for (const ObjectiveOptions& objective : stage.objectives) {
     const bool is_chunked = objective.chunk_tokens > 0;
     check_rules({{is_chunked && stage.frozen,
@@ -227,7 +224,7 @@ void refuse_idle_options(const StageOptions& stage) {
   const std::string place = fmt::format("stage '{}': ", stage.name);
   refuse_idle(
       place, stage,
-      {{!has_head(stage), {"head_learning_rate"}, "where no objective of the stage has a `head`"},
+      {{!stage.has_head(), {"head_learning_rate"}, "where no objective of the stage has a `head`"},
        {stage.frozen, {"static_learning_rate"}, "in a stage that is `frozen`"}});
   refuse_foreign(stage.optimizer, {});
   for (const ObjectiveOptions& objective : stage.objectives) {

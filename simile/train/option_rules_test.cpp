@@ -53,7 +53,9 @@ TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
        "`width` does nothing with one"},
       {{"hybrid_weight=0.3"}, "`hybrid_weight` does nothing where nothing is ranked"},
       {{"stages.optimizer.momentum=0.9"}, "the optimizer adamw does not take: momentum"},
-      {{"stages.optimizer={name: sgd, beta1: 0.8}"}, "the optimizer sgd does not take: beta1"},
+      {{"stages.optimizer={name: sgd, beta1: 0.8}", "stages.learning_rate=0.1"},
+       "the optimizer sgd does not take: beta1"},
+      {{"stages.optimizer=sgd"}, "the optimizer sgd has no default learning rate; set"},
       {{"stages.frozen=true", "stages.static_learning_rate=0.1"}, "`static_learning_rate` does"},
       {{"stages.objectives.data.right=''", "stages.objectives.prompts.right=query"},
        "`prompts.right` does nothing with single texts"},
@@ -65,7 +67,8 @@ TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
   EXPECT_EQ(refusal_of({"hybrid_weight=0.3", "baselines=[hybrid]"}), "");
   EXPECT_EQ(refusal_of({"hybrid_weight=0.3", "evaluations={name: dev, task: ranking, folder: .}"}),
             "");
-  EXPECT_EQ(refusal_of({"stages.optimizer={name: sgd, momentum: 0.9}"}), "");
+  EXPECT_EQ(refusal_of({"stages.optimizer={name: sgd, momentum: 0.9}", "stages.learning_rate=0.1"}),
+            "");
 }
 
 TEST(OptionRules, OptionsOfWhatIsSwitchedOffAreToldOf) {

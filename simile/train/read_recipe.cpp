@@ -256,6 +256,17 @@ void check_same_recipe(const std::string& folder, const std::string& begun,
               folder, fmt::join(shown, "; "), rest > 0 ? fmt::format("; and {} more", rest) : "");
 }
 
+void take_learning_rates(const TrainOptions& begun, TrainOptions& options) {
+  for (size_t i = 0; i < std::min(begun.stages.size(), options.stages.size()); ++i) {
+    StageOptions& stage = options.stages[i];
+    if (stage.learning_rate > 0) continue;
+    for (const auto rate : {&StageOptions::learning_rate, &StageOptions::head_learning_rate,
+                            &StageOptions::static_learning_rate}) {
+      if (stage.*rate == 0) stage.*rate = begun.stages[i].*rate;
+    }
+  }
+}
+
 void apply_folds(TrainOptions& options) {
   check_selection(options);
   if (options.folds == 0) return;

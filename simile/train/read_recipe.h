@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "simile/core/config.h"
 #include "simile/core/error.h"
@@ -35,10 +36,13 @@ std::optional<ConfigNode> read_resumed_recipe(const std::string& folder, EventSi
 void check_same_recipe(const std::string& folder, const std::string& begun,
                        const std::string& given);
 
-// Both, for the options that a recipe is read into, so that what stands at its default is the same
-// in both. A run.json that these options do not take is left to whoever reads the saved state.
+// Stages without a learning rate take the rates that the run was begun with.
+void take_learning_rates(const TrainOptions& begun, TrainOptions& options);
+
+// All three, for the options that a recipe is read into, so that what stands at its default is the
+// same in both. A run.json that these options do not take is left to whoever reads the saved state.
 template <typename Options>
-void check_resumed_recipe(const std::string& folder, Options options, EventSink& events) {
+void check_resumed_recipe(const std::string& folder, Options& options, EventSink& events) {
   const std::optional<ConfigNode> recipe = read_resumed_recipe(folder, events);
   if (!recipe) return;
   Options begun;
@@ -47,14 +51,14 @@ void check_resumed_recipe(const std::string& folder, Options options, EventSink&
   } catch (const Error&) {
     return;
   }
+  if constexpr (std::is_same_v<Options, TrainOptions>) take_learning_rates(begun, options);
   check_same_recipe(folder, options_to_json(begun), options_to_json(options));
 }
 
 // Where a run trains: `folder`, or runs/NAME where that is empty. Warns of options that do nothing.
-// Errors: where it resumes, those of check_resumed_recipe().
+// Where it resumes, as check_resumed_recipe().
 template <typename Options>
-std::string open_run(const Options& options, const std::string& folder, bool resume,
-                     EventSink& events) {
+std::string open_run(Options& options, const std::string& folder, bool resume, EventSink& events) {
   for (const std::string& warning : idle_option_warnings(options)) events.warning(warning);
   const std::string path = folder.empty() ? "runs/" + options.name : folder;
   if (resume) check_resumed_recipe(path, options, events);

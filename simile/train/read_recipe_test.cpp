@@ -35,7 +35,7 @@ class ResumeWarnings : public EventSink {
 
 class ResumeCheckTest : public ::testing::Test, protected RunFixture {
  protected:
-  std::string refusal(const ResumedOptions& options) {
+  std::string refusal(ResumedOptions options) {
     try {
       check_resumed_recipe(path("run"), options, warnings_);
       return "";

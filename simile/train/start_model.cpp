@@ -227,18 +227,28 @@ void check_static(const TrainOptions& options) {
   if (options.drop_head > 0) refuse("`drop_head` is set", "leave it out");
 }
 
+bool has_static_part(const EncoderConfig& config) {
+  return std::any_of(config.parts.begin(), config.parts.end(),
+                     [](const PartConfig& part) { return part.encoder.is_static(); });
+}
+
 // A learning rate for static parts needs such parts.
 void check_static_learning_rate(const TrainOptions& options, const EncoderConfig& config) {
-  const bool has_static =
-      std::any_of(config.parts.begin(), config.parts.end(),
-                  [](const PartConfig& part) { return part.encoder.is_static(); });
   for (const StageOptions& stage : options.stages) {
-    SIMILE_CHECK(stage.static_learning_rate == 0 || has_static, ErrorKind::kRecipe,
+    SIMILE_CHECK(stage.static_learning_rate == 0 || has_static_part(config), ErrorKind::kRecipe,
                  "stage '{}': `static_learning_rate` is for the static parts of a "
                  "joined model, and this one has none; set `learning_rate`",
                  stage.name);
   }
 }
+
+// Adam moves every weight by about the rate, so narrow matrices bear a higher one.
+double transformer_rate(int64_t hidden, bool is_random) {
+  if (is_random) return 1e-3;
+  return hidden <= 256 ? 2e-4 : hidden <= 512 ? 5e-5 : 2e-5;
+}
+
+constexpr double kStaticRate = 2e-3, kHeadRate = 1e-3;
 
 std::string make_card(const TrainOptions& options, const ModelToSave& model,
                       const std::vector<Report>& reports) {
@@ -284,6 +294,30 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   if (options.hidden_dropout >= 0) set_hidden_dropout(config, options.hidden_dropout);
   if (options.attention_dropout >= 0) set_attention_dropout(config, options.attention_dropout);
   return start;
+}
+
+void choose_learning_rates(const EncoderConfig& config, TrainOptions& options, EventSink& events) {
+  int64_t hidden = config.is_joined() ? 0 : config.hidden;  // of the widest transformer
+  for (const PartConfig& part : config.parts) {
+    if (!part.encoder.is_static()) hidden = std::max(hidden, part.encoder.hidden);
+  }
+  const double rate =
+      config.is_static() ? kStaticRate : transformer_rate(hidden, options.model.empty());
+  for (StageOptions& stage : options.stages) {
+    if (stage.learning_rate > 0) continue;
+    stage.learning_rate = stage.frozen ? kHeadRate : rate;
+    std::string line =
+        fmt::format("stage '{}': learning_rate {:g}", stage.name, stage.learning_rate);
+    const auto choose_other = [&](bool applies, const char* name, double& value, double usual) {
+      if (!applies || stage.frozen) return;
+      if (value == 0) value = usual;
+      line += fmt::format(", {} {:g}", name, value);
+    };
+    choose_other(has_static_part(config), "static_learning_rate", stage.static_learning_rate,
+                 kStaticRate);
+    choose_other(stage.has_head(), "head_learning_rate", stage.head_learning_rate, kHeadRate);
+    events.info(line + " (by the kind of model; the recipe gives none)");
+  }
 }
 
 void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder) {

@@ -41,6 +41,11 @@ struct StartModel {
 // cannot be used.
 StartModel load_start_model(const TrainOptions& options, EventSink& events);
 
+// Gives the stages without a learning rate the rates that suit the model, and tells them. The help
+// of StageOptions has them; several transformers take that of the widest. Rates that the recipe
+// gives stay. Measurements: docs/results/rates.md.
+void choose_learning_rates(const EncoderConfig& config, TrainOptions& options, EventSink& events);
+
 // Rounds the encoder's weights in place to the recipe's `precision`: what the saved model will give
 // back.
 void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder);

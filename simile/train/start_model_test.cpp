@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/start_model.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "simile/model/encoder_reader.h"
@@ -43,6 +44,118 @@ TEST_F(StartModelTest, APoolerThatNobodyTrainsIsKept) {
   EXPECT_THAT(read, ::testing::ElementsAreArray(numbers));
   EXPECT_NE(trained->find("pooler.dense.bias"), nullptr);
   EXPECT_EQ(trained->find("cls.predictions.bias"), nullptr);
+}
+
+EncoderConfig transformer(int64_t hidden) {
+  EncoderConfig config;
+  config.layers = 1;
+  config.hidden = hidden;
+  config.heads = 4;
+  config.intermediate = 4 * hidden;
+  config.vocabulary = 100;
+  return config;
+}
+
+EncoderConfig table() { return static_encoder_config(100, 256, "test"); }
+
+EncoderConfig joined(const EncoderConfig& first, const EncoderConfig& second) {
+  return joined_encoder_config({{first, {}, 16, 1}, {second, {}, 16, 1}}, 1, "test");
+}
+
+TEST(LearningRates, AreThoseOfTheKindOfModelWhereTheRecipeGivesNone) {
+  struct Case {
+    EncoderConfig config;
+    bool is_random;
+    std::string stage;          // options
+    std::vector<double> rates;  // the stage's, of static parts, of heads
+  };
+  const std::string head = "objectives: {head: class}";
+  const std::vector<Case> cases = {
+      {transformer(768), false, "{}", {2e-5, 0, 0}},
+      {transformer(1024), false, "{}", {2e-5, 0, 0}},
+      {transformer(384), false, "{}", {5e-5, 0, 0}},
+      {transformer(256), false, "{}", {2e-4, 0, 0}},
+      {transformer(256), true, "{}", {1e-3, 0, 0}},
+      {transformer(768), true, "{}", {1e-3, 0, 0}},
+      {table(), false, "{}", {2e-3, 0, 0}},
+      {table(), true, "{}", {2e-3, 0, 0}},
+      {joined(table(), transformer(256)), false, "{}", {2e-4, 2e-3, 0}},
+      {joined(transformer(384), transformer(768)), false, "{}", {2e-5, 0, 0}},
+      {joined(table(), table()), false, "{}", {2e-3, 2e-3, 0}},
+      {transformer(384), false, "{" + head + "}", {5e-5, 0, 1e-3}},
+      {transformer(384), false, "{frozen: true, " + head + "}", {1e-3, 0, 0}},
+      // What the recipe gives stays; beside it 0 is the same rate.
+      {transformer(384), false, "{learning_rate: 7e-6}", {7e-6, 0, 0}},
+      {transformer(384), false, "{learning_rate: 7e-6, " + head + "}", {7e-6, 0, 0}},
+      {transformer(384), false, "{head_learning_rate: 7e-6, " + head + "}", {5e-5, 0, 7e-6}},
+      {joined(table(), transformer(256)), false, "{learning_rate: 7e-6}", {7e-6, 0, 0}},
+      {joined(table(), transformer(256)), false, "{static_learning_rate: 7e-6}", {2e-4, 7e-6, 0}},
+  };
+  for (const Case& c : cases) {
+    TrainOptions options;
+    options.model = c.is_random ? "" : "model";
+    options.stages.resize(1);
+    StageOptions& stage = options.stages[0];
+    read_options(parse_config(c.stage, "stage.yaml"), stage);
+    testing::Listener events;
+    const bool is_given = stage.learning_rate > 0;
+    choose_learning_rates(c.config, options, events);
+    EXPECT_EQ(
+        std::vector({stage.learning_rate, stage.static_learning_rate, stage.head_learning_rate}),
+        c.rates)
+        << c.config.model_type << " of " << c.config.hidden << ", " << c.stage;
+    EXPECT_EQ(events.told.empty(), is_given);
+    if (is_given) continue;
+    EXPECT_THAT(events.told[0],
+                ::testing::HasSubstr(fmt::format("stage 'train': learning_rate {:g}", c.rates[0])));
+  }
+}
+
+constexpr const char* kWithoutRate = R"(
+name: rateless
+architecture: {layers: 1, hidden: 16, heads: 2, intermediate: 32, positions: 16}
+tokenizer: vocab.txt
+stages: {objectives: {data: {path: train.tsv, score_scale: 5}, loss: mse, batch_size: 4}, epochs: 2}
+evaluations: {name: dev, task: sts, data: dev.tsv}
+baselines: []
+)";
+
+// The rate chosen is kept with the run, which an interruption does not change by a bit, and the
+// same rate given by hand trains the same weights.
+TEST_F(StartModelTest, TheLearningRateChosenIsKeptWithTheRun) {
+  write("recipe.yaml", kWithoutRate);
+  const auto recipe = [&](const std::vector<std::string>& overrides) {
+    ConfigNode node = load_config(path("recipe.yaml"));
+    for (const std::string& assignment : overrides) apply_override(node, assignment);
+    return node;
+  };
+  testing::Listener listener;
+  train(recipe({}), path("whole"), false, false, listener);
+  EXPECT_THAT(listener.told, ::testing::Contains(::testing::HasSubstr("learning_rate 0.001")));
+  TrainOptions kept;
+  read_options(without_environment(load_config(path("whole/run.json"))), kept);
+  EXPECT_EQ(kept.stages[0].learning_rate, 1e-3);
+
+  train(recipe({"stages.0.learning_rate=1e-3"}), path("by-hand"), false, false, silent_events());
+  train(recipe({"stages.0.learning_rate=1e-4"}), path("slower"), false, false, silent_events());
+  const auto expect_equal_runs = [&](const std::string& a, const std::string& b, bool are_equal) {
+    for (const std::string file : {"/metrics.jsonl", "/model/model.safetensors"}) {
+      EXPECT_EQ(bytes(a + file) == bytes(b + file), are_equal) << a << " " << b << file;
+    }
+  };
+  expect_equal_runs("whole", "by-hand", true);
+  expect_equal_runs("whole", "slower", false);
+
+  // A recipe without a rate goes on with the rate that the run was begun with, whichever it was.
+  const auto stop_and_resume = [&](const std::string& run, const std::string& given) {
+    testing::Interrupter interrupter(7);
+    EXPECT_THROW(train(recipe({given}), path(run), false, false, interrupter), Error);
+    train(recipe({}), path(run), true, false, silent_events());
+  };
+  stop_and_resume("stopped", "stages.0.learning_rate=0");
+  expect_equal_runs("stopped", "whole", true);
+  stop_and_resume("stopped-slower", "stages.0.learning_rate=1e-4");
+  expect_equal_runs("stopped-slower", "slower", true);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/train_options.h"
 
+#include <algorithm>
+
 #include "simile/kernel/matrix_product.h"
 #include "simile/model/encoder_config.h"
 #include "simile/model/model_folder.h"
@@ -173,12 +175,18 @@ void StageOptions::visit(OptionVisitor& v) {
           {"batches whose gradients make one step; each is a batch of its own to losses that take "
            "other texts of the batch as negatives (see chunk_tokens)",
            "batches", 1, 1e6});
-  v.field("learning_rate", learning_rate, {"peak learning rate", "", 1e-12, 10});
-  v.field("head_learning_rate", head_learning_rate,
-          {"peak learning rate of the heads; 0: the same", "", 0, 10});
+  v.field(
+      "learning_rate", learning_rate,
+      {"peak learning rate; 0: by the kind of model, which the run prints and keeps: 2e-5 for a "
+       "pretrained transformer, 5e-5 with at most 512 hidden units, 2e-4 with at most 256, 1e-3 "
+       "from random weights, 2e-3 for a static table; sgd has none",
+       "", 0, 10});
+  v.field(
+      "head_learning_rate", head_learning_rate,
+      {"peak learning rate of the heads; 0: learning_rate, or 1e-3 where that is 0", "", 0, 10});
   v.field("static_learning_rate", static_learning_rate,
-          {"peak learning rate of the static parts of a joined model, whose rows want some hundred "
-           "times that of a transformer; 0: the same",
+          {"peak learning rate of the static parts of a joined model; 0: learning_rate, or 2e-3 "
+           "where that is 0",
            "", 0, 10});
   v.group("optimizer", optimizer, "how gradients move the weights");
   v.group("schedule", schedule, "learning rate over the steps");
@@ -301,6 +309,11 @@ bool chooses_hybrid_weight(const TrainOptions& options) {
 
 bool is_of_start(const std::string& baseline) {
   return baseline == "untrained" || baseline == "hybrid:untrained";
+}
+
+bool StageOptions::has_head() const {
+  return std::any_of(objectives.begin(), objectives.end(),
+                     [](const ObjectiveOptions& objective) { return !objective.head.empty(); });
 }
 
 std::string StageOptions::objective_name(size_t objective) const {

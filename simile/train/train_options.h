@@ -139,8 +139,8 @@ struct StageOptions {
   double epochs = 5;
   int64_t steps = 0;
   int64_t accumulation = 1;
-  double learning_rate = 2e-5;
-  double head_learning_rate = 0;    // 0: the same
+  double learning_rate = 0;         // 0: see choose_learning_rates() (start_model.h)
+  double head_learning_rate = 0;    // 0: the same, where learning_rate is given
   double static_learning_rate = 0;  // likewise
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
@@ -151,6 +151,8 @@ struct StageOptions {
   double static_factor() const {
     return static_learning_rate > 0 ? static_learning_rate / learning_rate : 1.0;
   }
+
+  bool has_head() const;  // an objective does
 
   // The name of an objective in logs: its own, or its number from 0.
   std::string objective_name(size_t objective) const;
@@ -215,7 +217,7 @@ inline constexpr const char* kLossEvaluation = "loss";
 // To be raised when the same recipe, data and model train or are evaluated otherwise than before: a
 // default, a loss, an order of examples, a metric. What is kept by what it depends on, as runs of
 // papers' tables are, is made anew then.
-inline constexpr int kTrainingVersion = 2;
+inline constexpr int kTrainingVersion = 3;
 
 // The number of the earlier stage that `name` means, or -1 where it is none.
 int64_t find_stage(const TrainOptions& options, const std::string& name, size_t before);

@@ -84,7 +84,9 @@ class TrainingRun final : public SteppedTraining {
     return save;
   }
 
+  // Completes the recipe before anything is written.
   std::vector<std::vector<ObjectiveData>> read_data() {
+    choose_learning_rates(start_.settings.encoder, options_, events_);
     for (const StageOptions& stage : options_.stages) {
       const std::vector<std::string>& metrics = stage.selection.metric;
       if (metrics.empty() || is_loss_metric(metrics[0])) continue;

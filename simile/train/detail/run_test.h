@@ -30,7 +30,7 @@ namespace simile {
 // Reads a recipe and trains one run of it.
 inline TrainResult train(const ConfigNode& recipe, const std::string& folder, bool resume,
                          bool overwrite, EventSink& events, ProcessGroup* processes = nullptr) {
-  const TrainOptions options = read_recipe(recipe, events);
+  TrainOptions options = read_recipe(recipe, events);
   const std::string path = open_run(options, folder, resume, events);
   return train(options, path, {resume, overwrite, processes, false, {}}, events);
 }
