@@ -115,8 +115,7 @@ void whiten(const WhitenArguments& arguments, bool json, Terminal& terminal) {
        {"mean_cosine", report.cosine_after}},
       fmt::format(
           "texts         {}\ndimensions    {}, now {}, with {:.1f} % of the variance\ndeviations   "
-          " "
-          "{:.2e} to {:.2e} along the axes\nmean cosine   {:.3f}, now {:.3f}, of two texts\n",
+          " {:.2e} to {:.2e} along the axes\nmean cosine   {:.3f}, now {:.3f}, of two texts\n",
           report.texts, report.inputs, report.outputs, 100 * report.kept, report.smallest_deviation,
           report.largest_deviation, report.cosine_before, report.cosine_after));
 }
@@ -143,8 +142,8 @@ struct JoinArguments {
 void join(const JoinArguments& arguments, bool json, Terminal& terminal) {
   const std::vector<double>& weights = arguments.weights;
   SIMILE_CHECK(weights.empty() || weights.size() == arguments.models.size(), ErrorKind::kUsage,
-               "{} --model and {} --weight; give each model a weight, in the same order, or "
-               "none for equal ones",
+               "{} --model and {} --weight; give each model a weight, in the same order, or none "
+               "for equal ones",
                arguments.models.size(), weights.size());
   std::vector<ModelToJoin> models;
   for (size_t i = 0; i < arguments.models.size(); ++i) {

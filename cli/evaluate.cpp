@@ -137,26 +137,25 @@ struct EvaluateArguments {
   GivenOptions<FusionOptions> fusion{GivenOptions<FusionOptions>::Defaults::kShown};
 
   void visit(OptionVisitor& v) {
-    v.field(
-        "model", models,
-        OptionInfo{"Model folder, name of a built-in model (simile-mini-2), the baselines bm25, "
-                   "tfidf and words:MODEL (mean of its word embeddings), or hybrid:MODEL, one "
-                   "of them together with BM25; several stand side by side"}
-            .words());
+    v.field("model", models,
+            OptionInfo{"Model folder, name of a built-in model (simile-mini-2), the baselines "
+                       "bm25, tfidf and words:MODEL (mean of its word embeddings), or "
+                       "hybrid:MODEL, one of them together with BM25; several stand side by side"}
+                .words());
     v.field("task", task,
             {"sts, pairs, ranking, classification, geometry, or a task file ending in .yaml, .yml "
              "or .json; of several sets of one kind their mean is reported too"});
     v.field("overrides", overrides,
-            OptionInfo{"Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, "
-                       "variant=NAME"}
+            OptionInfo{
+                "Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, variant=NAME"}
                 .named("overrides"));
     v.field("run", run, {"TREC run to score by --qrels, in place of a model and a task"});
     data.visit(v, {"task"});
     v.field("output", output, {"Also write the report as JSON to this file"});
-    v.field("predictions", predictions,
-            {"Write what the model gave each example: .tsv, or a TREC run for rankings, with a "
-             "table of its queries beside it; of --run that table, .tsv. `simile compare` reads "
-             "them"});
+    v.field(
+        "predictions", predictions,
+        {"Write what the model gave each example: .tsv, or a TREC run for rankings, with a table "
+         "of its queries beside it; of --run that table, .tsv. `simile compare` reads them"});
     v.field("intervals", intervals,
             {"Also the 95 % interval of each metric: bootstrap over the examples"});
     model_options.visit(v);
@@ -225,10 +224,9 @@ void check_hybrid_options(const EvaluateArguments& arguments, Terminal& terminal
       std::any_of(arguments.models.begin(), arguments.models.end(),
                   [](const std::string& model) { return !hybrid_model(model).empty(); });
   if (has_hybrid) return;
-  SIMILE_CHECK(
-      !arguments.fusion.any(), ErrorKind::kUsage,
-      "--hybrid-weight and --hybrid-rule are of hybrids, and no --model is one; remove them or "
-      "write hybrid:MODEL");
+  SIMILE_CHECK(!arguments.fusion.any(), ErrorKind::kUsage,
+               "--hybrid-weight and --hybrid-rule are of hybrids, and no --model is one; remove "
+               "them or write hybrid:MODEL");
   if (options.task == "ranking" && !options.dev.empty()) {
     terminal.warning("--dev chooses the weight of a hybrid, and no --model is one");
   }

@@ -40,14 +40,14 @@ void ModelOptions::visit(OptionVisitor& v) {
 void ModelOptions::visit_arithmetic(OptionVisitor& v) {
   const std::string help =
       "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
-      "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for "
-      "each row of a matrix and each token";
+      "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for each row "
+      "of a matrix and each token";
   v.field("precision", precision,
           choice_info(precision.empty() ? help + "; by default that of the index" : help,
                       precision_names()));
   v.field("device", device,
-          {"what computes the encoder: cpu, or, of a build with a libtorch that has CUDA, cuda, "
-           "or cuda:1 for the second GPU (docs/gpu.md)"});
+          {"what computes the encoder: cpu, or, of a build with a libtorch that has CUDA, cuda, or "
+           "cuda:1 for the second GPU (docs/gpu.md)"});
 }
 
 ModelOptions index_model_options() {
@@ -59,9 +59,8 @@ ModelOptions index_model_options() {
 SentenceEncoder load_encoder(const std::string& model, EventSink& events,
                              const ModelOptions& options) {
   SIMILE_CHECK(options.device == "cpu" || device_loader != nullptr, ErrorKind::kUsage,
-               "--device {}: the program simile-training, which computes on devices, is "
-               "not beside simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or "
-               "leave --device out",
+               "--device {}: the program simile-training, which computes on devices, is not beside "
+               "simile; build with -DSIMILE_TRAINING=ON (needs libtorch), or leave --device out",
                options.device);
   SentenceEncoder encoder =
       options.device == "cpu"

@@ -67,8 +67,8 @@ std::unique_ptr<ProcessGroup> join_processes(const Arguments& arguments) {
   const std::optional<ProcessPlace> place = find_process_place(environment_variable);
   if (!place) return nullptr;
   SIMILE_CHECK(!arguments.processes || is_started_process(), ErrorKind::kUsage,
-               "--processes {} starts processes, and the environment says that this is "
-               "one of {} that torchrun, mpirun or srun started; leave --processes out",
+               "--processes {} starts processes, and the environment says that this is one of {} "
+               "that torchrun, mpirun or srun started; leave --processes out",
                *arguments.processes, place->size);
   return ProcessGroup::connect(*place, arguments.timeout);
 }
@@ -79,12 +79,11 @@ Arguments find_recipe(Arguments arguments) {
   const std::string folder = arguments.recipe.recipe;
   arguments.recipe.recipe = join_path(folder, "run.json");
   SIMILE_CHECK(file_exists(arguments.recipe.recipe), ErrorKind::kUsage,
-               "'{}' is a folder without a run.json, so it holds no run; give a recipe "
-               "(.yaml)",
+               "'{}' is a folder without a run.json, so it holds no run; give a recipe (.yaml)",
                folder);
   SIMILE_CHECK(arguments.resume, ErrorKind::kUsage,
-               "'{0}' is the folder of a run; add --resume to go on with it, or repeat "
-               "it elsewhere: simile train {0}/run.json --output FOLDER",
+               "'{0}' is the folder of a run; add --resume to go on with it, or repeat it "
+               "elsewhere: simile train {0}/run.json --output FOLDER",
                folder);
   SIMILE_CHECK(arguments.output.empty(), ErrorKind::kUsage,
                "the run goes on in its folder '{}'; leave --output out", folder);
@@ -98,10 +97,10 @@ ConfigNode read_recipe(const Arguments& arguments, Terminal& terminal) {
   if (data.empty()) {
     SIMILE_CHECK(!file.empty(), ErrorKind::kUsage,
                  "give a recipe (.yaml), or a table to train on: --data FILE --model NAME");
-    SIMILE_CHECK(!arguments.draft.any(), ErrorKind::kUsage,
-                 "--{} belongs to --data; a recipe's own value is replaced as KEY=VALUE, such as "
-                 "model=NAME",
-                 arguments.draft.any() ? arguments.draft.names().front() : "");
+    SIMILE_CHECK(
+        !arguments.draft.any(), ErrorKind::kUsage,
+        "--{} belongs to --data; a recipe's own value is replaced as KEY=VALUE, such as model=NAME",
+        arguments.draft.any() ? arguments.draft.names().front() : "");
     return load_recipe(file, overrides);
   }
   std::vector<std::string> values = overrides;

@@ -41,8 +41,7 @@ const std::vector<CatalogueSet>& builtin_catalogue() {
        "STS Benchmark: 8628 sentence pairs with similarity 0 to 5",
        "scores CC BY-SA 4.0, texts by source (LICENSE.txt in the archive)",
        "tar -xzf; sts-*.csv are separated by tabs, without a header: score and texts are the "
-       "fields "
-       "5, 6 and 7",
+       "fields 5, 6 and 7",
        {{"http://ixa2.si.ehu.eus/stswiki/images/4/48/Stsbenchmark.tar.gz", "",
          "md5:4eb0065aba063ef77873d3a9c8088811", 0}}},
       {"sickr",
@@ -141,8 +140,7 @@ std::vector<CatalogueSet> read_catalogue(const std::string& path) {
           ErrorKind::kRecipe, "{}: '{}' of the set '{}' cannot be a file's name; give `name`", path,
           name, set.name);
       SIMILE_CHECK(files.insert(name).second, ErrorKind::kRecipe,
-                   "{}: two files of the set '{}' would be stored as '{}'; give one "
-                   "another `name`",
+                   "{}: two files of the set '{}' would be stored as '{}'; give one another `name`",
                    path, set.name, name);
     }
   }

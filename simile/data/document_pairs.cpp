@@ -210,13 +210,12 @@ std::vector<PairFinder> choose_pair_finders(const DocumentPairOptions& options) 
     SIMILE_CHECK(std::count(names.begin(), names.end(), name) == 1, ErrorKind::kRecipe,
                  "documents.pairs: '{}' is given twice", name);
     SIMILE_CHECK(options.titles || !kind->has_title, ErrorKind::kRecipe,
-                 "documents.pairs: '{}' needs articles with titles; set "
-                 "documents.titles where the first line of each article is its title",
+                 "documents.pairs: '{}' needs articles with titles; set documents.titles where the "
+                 "first line of each article is its title",
                  name);
     SIMILE_CHECK(!options.hard_negatives || !kind->has_title, ErrorKind::kRecipe,
-                 "documents.hard_negatives: '{}' has none, as every text of an article "
-                 "fits its title; set it to false, or take the other kinds in an "
-                 "objective of their own",
+                 "documents.hard_negatives: '{}' has none, as every text of an article fits its "
+                 "title; set it to false, or take the other kinds in an objective of their own",
                  name);
     finders.push_back(kind->find);
   }
@@ -290,8 +289,8 @@ class PairCollector {
                                    articles_, report.rows, sentences_);
     if (lone_titles > 0) read += fmt::format(", {} titles without a paragraph", lone_titles);
     SIMILE_CHECK(sample_.offered() > 0, ErrorKind::kInput,
-                 "{}: no pair of the kinds {} was found{}; expected one paragraph a "
-                 "line and a blank line between articles",
+                 "{}: no pair of the kinds {} was found{}; expected one paragraph a line and a "
+                 "blank line between articles",
                  read, fmt::join(options_.pairs, ", "), describe_left_out());
     PairDataset data;
     if (options_.hard_negatives) data.negatives.resize(1);

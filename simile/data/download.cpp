@@ -38,8 +38,7 @@ std::string algorithm_of(const std::string& checksum) {
   SIMILE_CHECK(digits > 0 && hex.size() == digits &&
                    hex.find_first_not_of("0123456789abcdef") == std::string::npos,
                ErrorKind::kUsage,
-               "'{}' is no checksum; expected sha256: and 64 digits 0-9a-f, or md5: and "
-               "32 of them",
+               "'{}' is no checksum; expected sha256: and 64 digits 0-9a-f, or md5: and 32 of them",
                checksum);
   return name;
 }
@@ -89,10 +88,9 @@ class PartFile {
 
   [[noreturn]] void fail(const char* what) const {
     const int code = errno;
-    throw_error(ErrorKind::kIo, "cannot {} '{}': {}{}", what, path_, std::strerror(code),
-                code == ENOSPC ? "; make room and repeat the command: it goes on from "
-                                 "what it has"
-                               : "");
+    throw_error(
+        ErrorKind::kIo, "cannot {} '{}': {}{}", what, path_, std::strerror(code),
+        code == ENOSPC ? "; make room and repeat the command: it goes on from what it has" : "");
   }
 
   std::string path_;
@@ -179,13 +177,14 @@ class Downloader {
       const Attempt attempt = request(part);
       if (attempt.is_complete) break;
       idle = part.size() > before ? 0 : idle + 1;
-      SIMILE_CHECK(attempt.may_retry && idle < options_.attempts && number < kMostAttempts,
-                   ErrorKind::kFailed, "{}: {}{}", download_.url, attempt.problem,
-                   attempt.may_retry
-                       ? fmt::format(" ({} attempts); repeat the command to go on from "
-                                     "the {} bytes that are there",
-                                     number, part.size())
-                       : "");
+      SIMILE_CHECK(
+          attempt.may_retry && idle < options_.attempts && number < kMostAttempts,
+          ErrorKind::kFailed, "{}: {}{}", download_.url, attempt.problem,
+          attempt.may_retry
+              ? fmt::format(
+                    " ({} attempts); repeat the command to go on from the {} bytes that are there",
+                    number, part.size())
+              : "");
       events_.warning(fmt::format("{}: {}; trying again from byte {}", download_.url,
                                   attempt.problem, part.size()));
       wait_for_attempt(idle, options_, events_);
@@ -239,19 +238,19 @@ class Downloader {
   }
 
   [[noreturn]] void fail_checksum(const std::string& checksum, int64_t size) const {
-    throw_error(ErrorKind::kFailed,
-                "{}: the file received has {} bytes and the checksum {}, expected {}; it "
-                "was removed. The publisher may have changed it: compare, then add "
-                "--accept-checksum {}",
-                download_.url, size, checksum, download_.checksum, checksum);
+    throw_error(
+        ErrorKind::kFailed,
+        "{}: the file received has {} bytes and the checksum {}, expected {}; it was removed. The "
+        "publisher may have changed it: compare, then add --accept-checksum {}",
+        download_.url, size, checksum, download_.checksum, checksum);
   }
 
   [[noreturn]] void ask_for_consent(const std::string& checksum) const {
-    throw_error(ErrorKind::kFailed,
-                "{}: its checksum is not known here; the file received has {}. If that "
-                "is what its publisher says, or you trust the connection, repeat the "
-                "command with --accept-checksum {}",
-                download_.url, checksum, checksum);
+    throw_error(
+        ErrorKind::kFailed,
+        "{}: its checksum is not known here; the file received has {}. If that is what its "
+        "publisher says, or you trust the connection, repeat the command with --accept-checksum {}",
+        download_.url, checksum, checksum);
   }
 
   const Download& download_;

@@ -233,16 +233,15 @@ void check_first_line(const std::string& line, bool is_all, const std::string& n
   const auto zero_at = [&](size_t i) {
     return line.size() > i + 2 && line[i] == 0 && line[i + 2] == 0;
   };
-  SIMILE_CHECK(!zero_at(0) && !zero_at(1), ErrorKind::kInput,
-               "{}: the file is UTF-16 without a byte order mark; name its encoding: utf-16{}e "
-               "(--encoding)",
-               name, zero_at(0) ? 'b' : 'l');
+  SIMILE_CHECK(
+      !zero_at(0) && !zero_at(1), ErrorKind::kInput,
+      "{}: the file is UTF-16 without a byte order mark; name its encoding: utf-16{}e (--encoding)",
+      name, zero_at(0) ? 'b' : 'l');
   const size_t carriage = line.find('\r');
-  SIMILE_CHECK(!is_all || carriage == std::string::npos || carriage + 1 == line.size(),
-               ErrorKind::kInput,
-               "{}: its lines end in CR alone, expected LF or CRLF; convert it: tr "
-               "'\\r' '\\n' < FILE > NEW",
-               name);
+  SIMILE_CHECK(
+      !is_all || carriage == std::string::npos || carriage + 1 == line.size(), ErrorKind::kInput,
+      "{}: its lines end in CR alone, expected LF or CRLF; convert it: tr '\\r' '\\n' < FILE > NEW",
+      name);
 }
 
 std::vector<std::string> list_fitting(const std::string& path) {

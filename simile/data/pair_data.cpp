@@ -62,20 +62,19 @@ void describe_columns(const PairDataOptions& options, PairDataset& data) {
     if (starts_with(name, "negative") && options.negatives.empty()) unread.push_back(name);
   }
   if (!is_usual) {
-    data.notes.push_back(fmt::format(
-        "{}: the columns {} are taken by their usual names; data.left, data.right and data.score "
-        "name others",
-        file, list_names(used_columns(options, header))));
+    data.notes.push_back(
+        fmt::format("{}: the columns {} are taken by their usual names; data.left, data.right and "
+                    "data.score name others",
+                    file, list_names(used_columns(options, header))));
   }
   if (!unread.empty()) {
     data.notes.push_back(fmt::format("{}: not read: {}; negatives: [{}] takes them as negatives",
                                      file, fmt::join(unread, ", "), fmt::join(unread, ", ")));
   }
   if (!options.score.empty() && !data.has_scores && data.size() > 0) {
-    data.notes.push_back(
-        fmt::format("{}: no column '{}', so that all {} pairs count as belonging together (score 1)"
-                    "{}",
-                    file, options.score, data.size(), name_numbers(files.front(), options.table)));
+    data.notes.push_back(fmt::format(
+        "{}: no column '{}', so that all {} pairs count as belonging together (score 1){}", file,
+        options.score, data.size(), name_numbers(files.front(), options.table)));
   }
 }
 
@@ -186,8 +185,8 @@ void check_format_options(const PairDataOptions& options) {
   const bool names_sides = options.left != untouched.left || options.right != untouched.right;
   SIMILE_CHECK(options.format != "classes" || options.text.empty() || !names_sides,
                ErrorKind::kRecipe,
-               "single texts are read from the column '{}', yet left or right is given; for "
-               "pairs with a class set text to nothing (text: \"\")",
+               "single texts are read from the column '{}', yet left or right is given; for pairs "
+               "with a class set text to nothing (text: \"\")",
                options.text);
 }
 
@@ -249,14 +248,14 @@ void PairDataOptions::visit(OptionVisitor& v) {
                        "for any characters: all such files, sorted by name"));
     of.field("paths", paths, path_info("more such files, read after path as if they were one"));
   });
-  v.field("format", format,
-          choice_info("what the file is: a table of pairs; texts, each paired with itself; "
-                      "documents, a paragraph a line and a blank line between articles; nli, a "
-                      "table of premises (left), hypotheses (right) and labels (entailment, "
-                      "neutral, contradiction, or 0, 1, 2); classes, a table of texts or pairs "
-                      "with their class; ranking, which takes the files of the group ranking in "
-                      "place of path",
-                      pair_formats()));
+  v.field(
+      "format", format,
+      choice_info("what the file is: a table of pairs; texts, each paired with itself; documents, "
+                  "a paragraph a line and a blank line between articles; nli, a table of premises "
+                  "(left), hypotheses (right) and labels (entailment, neutral, contradiction, or "
+                  "0, 1, 2); classes, a table of texts or pairs with their class; ranking, which "
+                  "takes the files of the group ranking in place of path",
+                  pair_formats()));
   visit_columns(v);
   visit_class_columns(v);
   v.only_for("format", {"texts"}, [&](OptionVisitor& of) {
@@ -314,18 +313,16 @@ void PairDataOptions::visit_columns(OptionVisitor& v) {
     of.field("left", left,
              {"column of the first text; unless it is named here, of a table also anchor, query, "
               "question, question1, text1, sentence_A or premise"});
-    of.field(
-        "right", right,
-        {"column of the second text; of pairs empty for single texts; unless it is named here, of "
-         "a table also positive, answer, passage, document, question2, text2, sentence_B or "
-         "hypothesis"});
+    of.field("right", right,
+             {"column of the second text; of pairs empty for single texts; unless it is named "
+              "here, of a table also positive, answer, passage, document, question2, text2, "
+              "sentence_B or hypothesis"});
   });
   v.only_for("format", {"table"}, [&](OptionVisitor& of) {
-    of.field(
-        "score", score,
-        {"column of the score; empty when the set has none: all pairs get 1, as they do where the "
-         "table has neither this column, unless it is named here, nor label, similarity_score or "
-         "similarity"});
+    of.field("score", score,
+             {"column of the score; empty when the set has none: all pairs get 1, as they do where "
+              "the table has neither this column, unless it is named here, nor label, "
+              "similarity_score or similarity"});
     of.field("score_offset", score_offset, {"taken from scores before they are divided"});
     of.field("score_scale", score_scale,
              {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings "
@@ -358,10 +355,9 @@ void PairDataOptions::visit_filter(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
     of.field(
         "filter", filter,
-        conditions_info(
-            "conditions that rows must meet, such as [score >= 3, genre = news, split != test, "
-            "\"source not in web, forum\"]: a column, one of = != < <= > >= contains, not "
-            "contains, in, not in, and a value, or several with commas"));
+        conditions_info("conditions that rows must meet, such as [score >= 3, genre = news, split "
+                        "!= test, \"source not in web, forum\"]: a column, one of = != < <= > >= "
+                        "contains, not contains, in, not in, and a value, or several with commas"));
   });
 }
 

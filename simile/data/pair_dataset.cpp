@@ -43,14 +43,13 @@ void check_options(const FoldOptions& options, const std::string& file) {
                "{}: fold: expected 0 to {}, as there are {} folds, found {}", file,
                options.folds - 1, options.folds, options.fold);
   const bool keeps_dev = options.part == "dev" || options.part == "fit";
-  SIMILE_CHECK(options.part == "train" || options.part == "test" || keeps_dev, ErrorKind::kRecipe,
-               "{}: with folds, part says what is read: expected train, test, dev or "
-               "fit, found '{}'",
-               file, options.part);
+  SIMILE_CHECK(
+      options.part == "train" || options.part == "test" || keeps_dev, ErrorKind::kRecipe,
+      "{}: with folds, part says what is read: expected train, test, dev or fit, found '{}'", file,
+      options.part);
   SIMILE_CHECK(!keeps_dev || options.folds >= 3, ErrorKind::kRecipe,
-               "{}: part {} needs at least 3 folds, as test and dev take one each; "
-               "found {}",
-               file, options.part, options.folds);
+               "{}: part {} needs at least 3 folds, as test and dev take one each; found {}", file,
+               options.part, options.folds);
 }
 
 // Whether a group of this fold is in the part.
@@ -83,13 +82,12 @@ std::string describe(const FoldOptions& options, const std::vector<Group>& group
   });
   const int64_t largest = groups.front().size;
   const bool uneven = largest * options.folds > items * 2;
-  return fmt::format("{}: {} part of fold {} of {}: {} of {} {}, {} of {} groups{}", file,
-                     options.part, options.fold, options.folds, kept, items, unit, kept_groups,
-                     groups.size(),
-                     uneven ? fmt::format("; the largest group holds {}, so the folds cannot be of "
-                                          "equal size",
-                                          largest)
-                            : "");
+  return fmt::format(
+      "{}: {} part of fold {} of {}: {} of {} {}, {} of {} groups{}", file, options.part,
+      options.fold, options.folds, kept, items, unit, kept_groups, groups.size(),
+      uneven ? fmt::format("; the largest group holds {}, so the folds cannot be of equal size",
+                           largest)
+             : "");
 }
 
 // Sets that grow together (union by the smaller root, with path halving).
@@ -172,10 +170,10 @@ FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>&
   for (const auto& [key, size] : sizes) {
     dealt.push_back({key, size, stream_key(static_cast<uint64_t>(options.fold_seed), key)});
   }
-  SIMILE_CHECK(static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
-               "{}: {} groups cannot be dealt to {} folds; take fewer folds, or another "
-               "group column",
-               file, dealt.size(), options.folds);
+  SIMILE_CHECK(
+      static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
+      "{}: {} groups cannot be dealt to {} folds; take fewer folds, or another group column", file,
+      dealt.size(), options.folds);
   deal(dealt, options.folds);
   std::unordered_map<std::string_view, int64_t> fold;
   for (const Group& group : dealt) fold.emplace(group.key, group.fold);

@@ -127,11 +127,10 @@ void PairRowReader::check(const Row& row, double& score) {
     return;
   }
   if (unscored_ > 0) {
-    reader_.fail(
-        row, score_column_,
-        fmt::format("a score stands here, but in none of the {} rows before; give all rows "
-                    "one, or set score: \"\"",
-                    unscored_));
+    reader_.fail(row, score_column_,
+                 fmt::format("a score stands here, but in none of the {} rows before; give all "
+                             "rows one, or set score: \"\"",
+                             unscored_));
   }
   score = (read_score(row) - options_.score_offset) / options_.score_scale;
 }

@@ -79,8 +79,8 @@ RankingFiles find_ranking_files(const RankingDataOptions& options) {
       const char* name = texts == &files.queries ? "queries" : "corpus";
       texts->front() = find_table(options.folder, {name}, {".jsonl", ".tsv", ".csv"});
       SIMILE_CHECK(!texts->front().empty(), ErrorKind::kInput,
-                   "{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR "
-                   "folder holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
+                   "{}: the folder has no {}.jsonl (nor .tsv or .csv, .gz or .zst); a BEIR folder "
+                   "holds corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv",
                    options.folder, name);
     }
     if (options.qrels.empty()) files.qrels = find_qrels(options.folder, options.split);
@@ -89,8 +89,8 @@ RankingFiles find_ranking_files(const RankingDataOptions& options) {
       {"queries", &files.queries[0]}, {"corpus", &files.corpus[0]}, {"qrels", &files.qrels}};
   for (const auto& path : paths) {
     SIMILE_CHECK(!path.second->empty(), ErrorKind::kRecipe,
-                 "a ranking needs the files queries, corpus and qrels, or a folder with "
-                 "them; '{}' is missing",
+                 "a ranking needs the files queries, corpus and qrels, or a folder with them; '{}' "
+                 "is missing",
                  path.first);
   }
   files.queries = expand_paths(files.queries);
@@ -175,8 +175,8 @@ RankingData read_files(const RankingDataOptions& options) {
     const auto check_known = [&](bool known, const char* what, const std::string& id,
                                  const ReadReport& report) {
       SIMILE_CHECK(known || options.allow_unknown, ErrorKind::kInput,
-                   "{}:{}: the {} '{}' is not in {}; correct the files, or set allow_unknown "
-                   "if they are a part of a larger set",
+                   "{}:{}: the {} '{}' is not in {}; correct the files, or set allow_unknown if "
+                   "they are a part of a larger set",
                    files.qrels, judgement.line, what, id, report.file);
     };
     check_known(query >= 0, "query", judgement.query, data.reports[0]);
@@ -278,8 +278,7 @@ RankingData ranking_from_pairs(const PairDataOptions& options) {
   whole.folds = {};
   const PairDataset pairs = read_pairs(whole);
   SIMILE_CHECK(!pairs.right.empty(), ErrorKind::kInput,
-               "{}: a ranking is made of pairs, found single texts; name the column "
-               "`right`",
+               "{}: a ranking is made of pairs, found single texts; name the column `right`",
                options.file());
   RankingData data;
   data.notes = pairs.notes;

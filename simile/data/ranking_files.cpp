@@ -158,11 +158,9 @@ Judgement parse_judgement(const std::vector<std::string>& fields, bool header,
 }
 
 void check_id(const std::string& id, const std::string& path) {
-  SIMILE_CHECK(!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos,
-               ErrorKind::kInput,
-               "{}: the id '{}' cannot stand in a TREC run; expected an id without "
-               "white space",
-               path, id);
+  SIMILE_CHECK(
+      !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos, ErrorKind::kInput,
+      "{}: the id '{}' cannot stand in a TREC run; expected an id without white space", path, id);
 }
 
 }  // namespace
@@ -215,10 +213,10 @@ std::vector<RunQuery> read_run(const std::string& path) {
   for (std::string line; lines.next(line);) {
     const std::vector<std::string> fields = split_on_space(line);
     if (fields.empty()) continue;
-    SIMILE_CHECK(fields.size() == 6, ErrorKind::kInput,
-                 "{}: expected the 6 fields of a TREC run (query Q0 document rank score "
-                 "tag), found {}",
-                 lines.where(), fields.size());
+    SIMILE_CHECK(
+        fields.size() == 6, ErrorKind::kInput,
+        "{}: expected the 6 fields of a TREC run (query Q0 document rank score tag), found {}",
+        lines.where(), fields.size());
     const auto [place, is_new] = position.emplace(fields[0], run.size());
     if (is_new) run.push_back({fields[0], {}, {}});
     SIMILE_CHECK(seen.insert(fields[0] + '\t' + fields[2]).second, ErrorKind::kInput,

@@ -108,13 +108,12 @@ struct RowCondition {
     size_t at = 0;
     symbol = find_symbol(written, at);
     SIMILE_CHECK(symbol != nullptr, ErrorKind::kRecipe,
-                 "filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and "
-                 "a value, such as 'score >= 3', found '{}'",
+                 "filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and a "
+                 "value, such as 'score >= 3', found '{}'",
                  written);
     const std::string value = trim(written.substr(at + symbol->written.size()));
     SIMILE_CHECK(!value.empty() || symbol->test != Test::kOrder, ErrorKind::kRecipe,
-                 "filter: expected a number or text to compare with behind '{}', found "
-                 "'{}'",
+                 "filter: expected a number or text to compare with behind '{}', found '{}'",
                  symbol->written, written);
     column = take_quotes_off(trim(written.substr(0, at)));
     values = symbol->test == Test::kIn ? split_values(value)
@@ -161,8 +160,8 @@ TableFormat table_format(const std::string& path) {
   if (ends_with(name, ".csv")) return TableFormat::kCsv;
   if (ends_with(name, ".jsonl")) return TableFormat::kJsonl;
   throw_error(ErrorKind::kInput,
-              "{}: cannot tell the format of this table; expected a name that ends in "
-              ".tsv, .csv or .jsonl, with or without .gz or .zst",
+              "{}: cannot tell the format of this table; expected a name that ends in .tsv, .csv "
+              "or .jsonl, with or without .gz or .zst",
               path);
 }
 
@@ -181,10 +180,9 @@ void TableOptions::visit_lines(OptionVisitor& v) {
 }
 
 void TableOptions::visit_delimiter(OptionVisitor& v) {
-  v.field(
-      "delimiter", delimiter,
-      {"separator of the fields of .tsv and .csv: one character, or tab; by default that of the "
-       "file's name, or another that the header line shows"});
+  v.field("delimiter", delimiter,
+          {"separator of the fields of .tsv and .csv: one character, or tab; by default that of "
+           "the file's name, or another that the header line shows"});
 }
 
 void TableOptions::check() const {
@@ -339,11 +337,10 @@ void TableReader::check_end() {
   count_lines();
   check_malformed(report_);
   for (size_t i = 0; at_end_ && i < conditions_.size(); ++i) {
-    SIMILE_CHECK(has_column(asked_ + i), ErrorKind::kInput,
-                 "{}: no row has a column '{}', expected for 'filter' ({}); columns "
-                 "of the last row: {}",
-                 report_.file, conditions_[i].column, conditions_[i].written,
-                 list_names(file_->names()));
+    SIMILE_CHECK(
+        has_column(asked_ + i), ErrorKind::kInput,
+        "{}: no row has a column '{}', expected for 'filter' ({}); columns of the last row: {}",
+        report_.file, conditions_[i].column, conditions_[i].written, list_names(file_->names()));
   }
   SIMILE_CHECK(report_.rows > 0 || report_.filtered == 0, ErrorKind::kInput,
                "{}: the filter leaves none of its {} rows: {}", report_.file, report_.filtered,
@@ -362,11 +359,13 @@ double TableReader::number(const Row& row, size_t column) const {
   if (parse_number(field, number)) return number;
   const std::string point = with_decimal_point(field);
   fail(row, column,
-       fmt::format("expected a number, found '{}'{}", begin_of_text(field, 80),
-                   point.empty() ? ""
-                                 : fmt::format("; write it with a decimal point, {}, as in a "
-                                               "spreadsheet set to English",
-                                               point)));
+       fmt::format(
+           "expected a number, found '{}'{}", begin_of_text(field, 80),
+           point.empty()
+               ? ""
+               : fmt::format(
+                     "; write it with a decimal point, {}, as in a spreadsheet set to English",
+                     point)));
 }
 
 int64_t TableReader::integer(const Row& row, size_t column) const {

@@ -80,8 +80,8 @@ ShardRows read_shard_rows(const std::string& vectors_path) {
                "'{}': expected the .npy that `simile encode --shard` wrote", vectors_path);
   const std::string path = rows_path(vectors_path);
   SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
-               "{0}: '{1}', which says which rows these vectors are, is not beside it; "
-               "`simile encode --shard` writes both",
+               "{0}: '{1}', which says which rows these vectors are, is not beside it; `simile "
+               "encode --shard` writes both",
                vectors_path, path);
   const detail::Json json = detail::read_json(path);
   detail::check_seal(json, path, "encode the shard again");
@@ -113,8 +113,7 @@ struct ShardFile {
                      matrix.rows == static_cast<int64_t>(rows.rows.size()) &&
                      hash_bytes(numbers) == rows.vectors,
                  ErrorKind::kInput,
-                 "{}: its vectors are not those that '{}' was written with; encode "
-                 "shard {} again",
+                 "{}: its vectors are not those that '{}' was written with; encode shard {} again",
                  path, rows_path(path), rows.shard.name());
   }
 
@@ -134,8 +133,8 @@ void check_alike(const ShardFile& first, const ShardFile& other) {
   const auto differs = [&](const std::string& what, const std::string& one,
                            const std::string& two) {
     SIMILE_CHECK(one == two, ErrorKind::kInput,
-                 "{} and {} do not belong together: the {} is '{}' in the one and '{}' "
-                 "in the other; encode all shards in the same way",
+                 "{} and {} do not belong together: the {} is '{}' in the one and '{}' in the "
+                 "other; encode all shards in the same way",
                  first.path, other.path, what, one, two);
   };
   differs("number of shards", std::to_string(first.rows.shard.count),

@@ -45,8 +45,7 @@ Matrix<float> embed_checked(const EmbeddingScorer::Embed& embed,
     const bool finite =
         std::all_of(row, row + embeddings.cols, [](float value) { return std::isfinite(value); });
     SIMILE_CHECK(finite, ErrorKind::kFailed,
-                 "the embedding of '{:.60}' is not finite: the model or its training is "
-                 "broken",
+                 "the embedding of '{:.60}' is not finite: the model or its training is broken",
                  texts[static_cast<size_t>(i)]);
   }
   return embeddings;

@@ -39,10 +39,10 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
   SIMILE_CHECK(static_cast<int64_t>(scores.size()) == data.size(), ErrorKind::kFailed,
                "{} gave {} scores for {} pairs", scorer.name(), scores.size(), data.size());
   for (size_t i = 0; i < scores.size(); ++i) {
-    SIMILE_CHECK(std::isfinite(scores[i]), ErrorKind::kFailed,
-                 "{} gave the score {} for the pair '{:.60}', '{:.60}': the model or its "
-                 "training is broken",
-                 scorer.name(), scores[i], data.left[i], data.right[i]);
+    SIMILE_CHECK(
+        std::isfinite(scores[i]), ErrorKind::kFailed,
+        "{} gave the score {} for the pair '{:.60}', '{:.60}': the model or its training is broken",
+        scorer.name(), scores[i], data.left[i], data.right[i]);
   }
   return scores;
 }
@@ -142,8 +142,8 @@ class StsTask : public PairDataTask {
                  data().size());
     const auto [low, high] = std::minmax_element(data().score.begin(), data().score.end());
     SIMILE_CHECK(*low < *high, ErrorKind::kInput,
-                 "{}: task sts correlates with graded gold scores, but all {} are {}; "
-                 "is the score column the right one?",
+                 "{}: task sts correlates with graded gold scores, but all {} are {}; is the score "
+                 "column the right one?",
                  data().report.file, data().size(), *low);
     choose_parts(parts);
   }
@@ -208,15 +208,15 @@ std::vector<int> read_labels(const PairDataset& data) {
   std::vector<int> labels;
   for (size_t i = 0; i < data.score.size(); ++i) {
     SIMILE_CHECK(data.score[i] == 0 || data.score[i] == 1, ErrorKind::kInput,
-                 "{}: task pairs needs gold scores 0 and 1, found {} in row {}; name "
-                 "classes with score_names, or use task sts for graded scores",
+                 "{}: task pairs needs gold scores 0 and 1, found {} in row {}; name classes with "
+                 "score_names, or use task sts for graded scores",
                  data.report.file, data.score[i], i + 1);
     labels.push_back(data.score[i] == 1 ? 1 : 0);
   }
   const int64_t positives = std::count(labels.begin(), labels.end(), 1);
   SIMILE_CHECK(positives > 0 && positives < data.size(), ErrorKind::kInput,
-               "{}: task pairs needs positive and negative pairs, found {} positive of "
-               "{}; is the score column the right one?",
+               "{}: task pairs needs positive and negative pairs, found {} positive of {}; is the "
+               "score column the right one?",
                data.report.file, positives, data.size());
   return labels;
 }
@@ -307,10 +307,9 @@ class ClassificationTask : public PairDataTask {
     Matrix<int64_t> confusion =
         score_classes(answers.gold_class, answers.predicted, answers.classes).confusion;
     if (const int64_t absent = count_absent(confusion); absent > 0) {
-      report.notes.push_back(
-          fmt::format("{} of {} classes are neither in the data nor predicted: macro_f1 leaves "
-                      "them out",
-                      absent, answers.classes));
+      report.notes.push_back(fmt::format(
+          "{} of {} classes are neither in the data nor predicted: macro_f1 leaves them out",
+          absent, answers.classes));
     }
     report.confusion = {classes, std::move(confusion)};
     return report;
@@ -340,8 +339,8 @@ class GeometryTask : public PairDataTask {
       right_.push_back(data().right[i]);
     }
     SIMILE_CHECK(!left_.empty(), ErrorKind::kInput,
-                 "{}: none of the {} pairs has a score above positive_above {:g}, and "
-                 "alignment is of pairs that belong together; set it, or score_scale",
+                 "{}: none of the {} pairs has a score above positive_above {:g}, and alignment is "
+                 "of pairs that belong together; set it, or score_scale",
                  data().report.file, data().size(), positive_above);
     const std::vector<std::string> all = distinct_texts(data());
     SIMILE_CHECK(all.size() >= 2, ErrorKind::kInput,

@@ -172,16 +172,15 @@ Predictions read_predictions(const std::string& path) {
   Predictions predictions;
   predictions.path = ends_with(path, ".trec") ? query_table_file(path) : path;
   SIMILE_CHECK(predictions.path == path || file_exists(predictions.path), ErrorKind::kInput,
-               "'{}' is not there: a run is read by the table of its queries, which "
-               "`simile evaluate --predictions` and training write beside it, and "
-               "of a run alone `simile evaluate --run RUN --qrels QRELS "
-               "--predictions {}`",
+               "'{}' is not there: a run is read by the table of its queries, which `simile "
+               "evaluate --predictions` and training write beside it, and of a run alone `simile "
+               "evaluate --run RUN --qrels QRELS --predictions {}`",
                predictions.path, predictions.path);
   const Names header = read_table_header(predictions.path);
   const std::vector<ValueColumn> columns = match_header(header, predictions);
   SIMILE_CHECK(!columns.empty(), ErrorKind::kInput,
-               "{}: not a file of predictions, as `simile evaluate --predictions` "
-               "and training write them; its columns are {:.300}",
+               "{}: not a file of predictions, as `simile evaluate --predictions` and training "
+               "write them; its columns are {:.300}",
                predictions.path, fmt::format("{}", fmt::join(header, ", ")));
   std::vector<Column> requested;
   for (const std::string& name : header) requested.push_back({name, {name}});
@@ -227,17 +226,17 @@ void write_predictions(const std::string& path, const Predictions& predictions) 
 void check_same_examples(const Predictions& a, const Predictions& b) {
   SIMILE_CHECK(a.kind == b.kind && a.right.empty() == b.right.empty(), ErrorKind::kInput,
                "'{}' and '{}' are predictions of different kinds", a.path, b.path);
-  SIMILE_CHECK(a.size() == b.size(), ErrorKind::kInput,
-               "'{}' has {} examples, '{}' has {}: only predictions of the same data "
-               "can be compared",
-               a.path, a.size(), b.path, b.size());
+  SIMILE_CHECK(
+      a.size() == b.size(), ErrorKind::kInput,
+      "'{}' has {} examples, '{}' has {}: only predictions of the same data can be compared",
+      a.path, a.size(), b.path, b.size());
   for (size_t i = 0; i < a.left.size(); ++i) {
     const auto same = [i](const auto& x, const auto& y) { return x.empty() || x[i] == y[i]; };
     SIMILE_CHECK(same(a.left, b.left) && same(a.right, b.right) && same(a.gold, b.gold) &&
                      same(a.gold_class, b.gold_class),
                  ErrorKind::kInput,
-                 "example {} differs: {} in '{}', {} in '{}'; only predictions of the "
-                 "same data in the same order can be compared",
+                 "example {} differs: {} in '{}', {} in '{}'; only predictions of the same data in "
+                 "the same order can be compared",
                  i + 1, describe_example(a, i), a.path, describe_example(b, i), b.path);
   }
 }

@@ -77,8 +77,7 @@ class RankingTask : public Task {
       : name_(std::move(name)), data_(std::move(data)), options_(options), dev_(std::move(dev)) {
     for (const RankingMetric& metric : options_.metrics) {
       SIMILE_CHECK(options_.depth == 0 || metric.cut <= options_.depth, ErrorKind::kRecipe,
-                   "the metric {} needs rankings deeper than depth = {}; set depth to "
-                   "at least {}",
+                   "the metric {} needs rankings deeper than depth = {}; set depth to at least {}",
                    metric.name(), options_.depth, metric.cut);
     }
     order_documents(data_, options_.ties);
@@ -205,8 +204,8 @@ class RankingTask : public Task {
       }
     }
     SIMILE_CHECK(!queries.rows.empty(), ErrorKind::kInput,
-                 "{}: task ranking needs queries with a relevant document (relevance of "
-                 "at least 1), found none",
+                 "{}: task ranking needs queries with a relevant document (relevance of at least "
+                 "1), found none",
                  data.reports.empty() ? name_ : data.reports.back().file);
     return queries;
   }
@@ -219,9 +218,8 @@ class RankingTask : public Task {
     for (const int64_t q : dev_queries_.rows) {
       const std::string& id = dev_->query_ids[static_cast<size_t>(q)];
       SIMILE_CHECK(tested.count(id) == 0, ErrorKind::kRecipe,
-                   "the query '{}' stands in dev and is tested too: the weight would be "
-                   "chosen on what it is tested on; give judgements of other queries as "
-                   "dev, or none",
+                   "the query '{}' stands in dev and is tested too: the weight would be chosen on "
+                   "what it is tested on; give judgements of other queries as dev, or none",
                    id);
     }
   }
@@ -236,8 +234,8 @@ class RankingTask : public Task {
     const WeightChoice choice = choose(*scores, hybrid, *dev_, dev_queries_);
     report.chosen_fusion = FusionOptions{choice.weight, hybrid.fusion().rule};
     report.notes = {
-        fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of "
-                    "them choose {:g} to {:g}",
+        fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of them "
+                    "choose {:g} to {:g}",
                     hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(),
                     100 * choice.value, choice.votes.low, choice.votes.high)};
     scores->set_weight(choice.weight);
@@ -285,8 +283,8 @@ class RankingTask : public Task {
       return 100 * score_rankings(part, first, options_.gain).means[0];
     };
     return fmt::format(
-        "{} {:.2f} of the {} queries with a relevant document that stands in the "
-        "training data, {:.2f} of the {} others",
+        "{} {:.2f} of the {} queries with a relevant document that stands in the training data, "
+        "{:.2f} of the {} others",
         first[0].name(), mean(parts[1]), parts[1].size(), mean(parts[0]), parts[0].size());
   }
 

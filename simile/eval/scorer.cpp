@@ -73,24 +73,22 @@ std::vector<Ranking> Scorer::rank(const std::vector<std::string>& queries,
 std::unique_ptr<CorpusScores> Scorer::score_corpus(const std::vector<std::string>&,
                                                    const std::vector<std::string>&) {
   throw_error(ErrorKind::kUsage,
-              "{} ranks documents without scores of them all, so it cannot be a part "
-              "of a hybrid",
+              "{} ranks documents without scores of them all, so it cannot be a part of a hybrid",
               name());
 }
 
 Matrix<float> Scorer::embed(const std::vector<std::string>&) {
   throw_error(ErrorKind::kUsage,
-              "{} compares texts without vectors, and task geometry is about vectors; "
-              "give a model",
+              "{} compares texts without vectors, and task geometry is about vectors; give a model",
               name());
 }
 
 HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::string>&,
                             const std::vector<std::string>&) {
-  throw_error(ErrorKind::kUsage,
-              "{} has no heads{}; a head is trained with the model, by a recipe whose "
-              "objective has one",
-              name(), head.empty() ? "" : ", so none called '" + head + "'");
+  throw_error(
+      ErrorKind::kUsage,
+      "{} has no heads{}; a head is trained with the model, by a recipe whose objective has one",
+      name(), head.empty() ? "" : ", so none called '" + head + "'");
 }
 
 namespace {
@@ -104,8 +102,8 @@ void check_logits(const HeadOutput& output, int64_t examples, int64_t columns) {
     const bool finite = std::all_of(logits.row(i), logits.row(i) + columns,
                                     [](float value) { return std::isfinite(value); });
     SIMILE_CHECK(finite, ErrorKind::kFailed,
-                 "the logits of example {} (numbered from 0) are not finite: the model "
-                 "or its training is broken",
+                 "the logits of example {} (numbered from 0) are not finite: the model or its "
+                 "training is broken",
                  i);
   }
 }
@@ -118,8 +116,7 @@ std::vector<std::string> head_classes(const HeadOutput& output) {
   SIMILE_CHECK(
       (output.kind == "classes" && count > 0) || (output.kind == "probability" && count == 2),
       ErrorKind::kRecipe,
-      "expected a head that tells classes apart, found one that gives {} and names {} "
-      "classes",
+      "expected a head that tells classes apart, found one that gives {} and names {} classes",
       output.kind, count);
   return output.class_names;
 }
@@ -148,8 +145,8 @@ std::vector<double> head_scores(const HeadOutput& output, int64_t examples) {
   }
   const std::vector<std::string> classes = head_classes(output);
   SIMILE_CHECK(classes.size() == 2, ErrorKind::kRecipe,
-               "expected a head that gives a pair one number or two classes, found one "
-               "with {} classes; evaluate it with the task classification",
+               "expected a head that gives a pair one number or two classes, found one with {} "
+               "classes; evaluate it with the task classification",
                classes.size());
   const Matrix<double> probabilities = class_probabilities(output, examples);
   std::vector<double> scores;

@@ -102,8 +102,8 @@ std::vector<StsPart> find_parts(const EvaluationOptions& options) {
 void check_sides(const EvaluationOptions& options) {
   const PairDataOptions& columns = options.columns;
   SIMILE_CHECK(columns.left != columns.right, ErrorKind::kRecipe,
-               "{}: left and right are both the column '{}', so that every text would "
-               "be compared with itself; name another column for one of them",
+               "{}: left and right are both the column '{}', so that every text would be compared "
+               "with itself; name another column for one of them",
                options.data, columns.left);
 }
 
@@ -121,8 +121,8 @@ void check_pair_options(const EvaluationOptions& options) {
     SIMILE_CHECK(
         !options.ranking.folds.is_set() || std::count(tested.begin(), tested.end(), file) == 0,
         ErrorKind::kRecipe,
-        "dev and data both read '{}', and folds cut only data: the threshold would be "
-        "chosen on the rows tested; give another file as dev, or none",
+        "dev and data both read '{}', and folds cut only data: the threshold would be chosen on "
+        "the rows tested; give another file as dev, or none",
         file);
   }
 }
@@ -191,8 +191,8 @@ RankingData read_ranking(const EvaluationOptions& options) {
   SIMILE_CHECK(
       other.queries.empty() && other.corpus.empty() && other.qrels.empty() && other.folder.empty(),
       ErrorKind::kRecipe,
-      "task ranking reads `data`, a table of pairs, or queries, corpus and qrels, or a "
-      "folder; give one of them");
+      "task ranking reads `data`, a table of pairs, or queries, corpus and qrels, or a folder; "
+      "give one of them");
   SIMILE_CHECK(options.dev.empty(), ErrorKind::kRecipe,
                "dev is a file of judgements (qrels), which belong to queries and corpus; a ranking "
                "of `data` has none: set hybrid_weight");
@@ -240,18 +240,17 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
   const std::vector<std::string> tasks = {"sts", "pairs", "classification"};
   v.field(
       "data", data,
-      path_info("file of scored pairs; classification: of texts or pairs with a class; ranking: "
-                "of pairs, whose left texts are the queries and whose right texts the documents, "
-                "in place of queries, corpus and qrels; a * in its name stands for several "
-                "files, of which sts also reports each, their mean, and that weighted by pairs"));
+      path_info("file of scored pairs; classification: of texts or pairs with a class; ranking: of "
+                "pairs, whose left texts are the queries and whose right texts the documents, in "
+                "place of queries, corpus and qrels; a * in its name stands for several files, of "
+                "which sts also reports each, their mean, and that weighted by pairs"));
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
-    of.field(
-        "dev", dev,
-        path_info("pairs: file of pairs on which the threshold is chosen; empty chooses it on "
-                  "the data itself, which the report labels as oracle. ranking: judgements "
-                  "(qrels) of other queries of the set, on which the weight of a hybrid is "
-                  "chosen by the first of metrics, with folds those of the part dev alone; empty: "
-                  "hybrid_weight"));
+    of.field("dev", dev,
+             path_info(
+                 "pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
+                 "data itself, which the report labels as oracle. ranking: judgements (qrels) of "
+                 "other queries of the set, on which the weight of a hybrid is chosen by the first "
+                 "of metrics, with folds those of the part dev alone; empty: hybrid_weight"));
   });
   v.only_for("task", tasks, [&](OptionVisitor& of) {
     of.field("head", head,

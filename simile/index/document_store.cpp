@@ -46,10 +46,9 @@ Database::Access access_of(DocumentStore::Access access) {
 }
 
 constexpr const char* kTable =
-    "CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,"
-    " metadata TEXT NOT NULL, title TEXT NOT NULL, passages TEXT NOT NULL,"
-    " id_hash INTEGER NOT NULL);"
-    "CREATE INDEX ids ON documents (id_hash)";
+    "CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, "
+    "metadata TEXT NOT NULL, title TEXT NOT NULL, passages TEXT NOT NULL, id_hash INTEGER NOT "
+    "NULL);CREATE INDEX ids ON documents (id_hash)";
 constexpr const char* kSelectKey = "SELECT key FROM documents WHERE id = ?";
 
 int64_t hash_of_id(const std::string& id) { return static_cast<int64_t>(hash64(id)); }
@@ -182,8 +181,8 @@ std::optional<DocumentStore::Stored> DocumentStore::Connection::find_id(
   find.reset();
   if (found) stored.document = read_document(select, stored.key);
   SIMILE_CHECK(found ? stored.document.id == id : !has_hash_of(id), ErrorKind::kInput,
-               "{}: its index on ids does not lead from \"{}\" to its document: the "
-               "index is damaged, build it again",
+               "{}: its index on ids does not lead from \"{}\" to its document: the index is "
+               "damaged, build it again",
                database.path(), id);
   return found ? std::optional<Stored>(std::move(stored)) : std::nullopt;
 }

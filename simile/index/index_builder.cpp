@@ -43,8 +43,8 @@ void clear(const std::string& folder) {
   SIMILE_CHECK(
       fs::is_empty(folder) || has(detail::kDocuments) || has(detail::kSegments) || has(kBuilding),
       ErrorKind::kUsage,
-      "'{}' is not of an index build that was interrupted; remove it, or "
-      "choose another folder for the index",
+      "'{}' is not of an index build that was interrupted; remove it, or choose another folder for "
+      "the index",
       folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     remove_all(entry.path().string());
@@ -149,9 +149,8 @@ void IndexBuilder::Parts::resume() {
   SIMILE_CHECK(detail::manifest_json(detail::read_manifest(building)) ==
                    detail::manifest_json(identity_of(model)),
                ErrorKind::kInput,
-               "'{}': the build that was interrupted had another model or other "
-               "options; go on with those, or build with --overwrite instead of "
-               "--resume",
+               "'{}': the build that was interrupted had another model or other options; go on "
+               "with those, or build with --overwrite instead of --resume",
                folder);
   is_kept = true;
   documents.emplace(detail::documents_path(folder), DocumentStore::Access::kWrite,
@@ -174,9 +173,8 @@ void IndexBuilder::Parts::resume() {
 
 void IndexBuilder::Parts::check_next(bool good, const std::vector<Document>& documents) const {
   SIMILE_CHECK(good, ErrorKind::kInput,
-               "document \"{}\", or one of the {} from it on, is another than when the "
-               "build began that was interrupted; build with --overwrite instead of "
-               "--resume",
+               "document \"{}\", or one of the {} from it on, is another than when the build began "
+               "that was interrupted; build with --overwrite instead of --resume",
                documents[0].id, documents.size());
 }
 
@@ -245,12 +243,12 @@ IndexBuilder::IndexBuilder(const std::string& path, const IndexedModel& model, b
   Parts& parts = *parts_;
   const bool resumes = unfinished == UnfinishedBuild::kResume && has_kept(parts.folder);
   SIMILE_CHECK(replaces || !is_index(path) || parts.folder == parts.path, ErrorKind::kUsage,
-               "'{}' is an index already; put documents into it with `simile index "
-               "add`, or replace it with --overwrite",
+               "'{}' is an index already; put documents into it with `simile index add`, or "
+               "replace it with --overwrite",
                path);
   SIMILE_CHECK(replaces || resumes || !has_kept(parts.folder), ErrorKind::kUsage,
-               "a build of '{}' was interrupted ('{}'); go on with it by --resume, or "
-               "begin anew with --overwrite",
+               "a build of '{}' was interrupted ('{}'); go on with it by --resume, or begin anew "
+               "with --overwrite",
                path, parts.folder);
   if (resumes) {
     parts.resume();

@@ -107,16 +107,14 @@ bool FolderClaim::try_lock(const std::string& index) {
   const fs::path parent = fs::path(path_).parent_path();
   if (!parent.empty()) make_folders(parent.string());
   SIMILE_CHECK(!file_exists(path_), ErrorKind::kInput,
-               "'{}' is a file, but an unfinished build of '{}' is a folder there; "
-               "remove it",
+               "'{}' is a file, but an unfinished build of '{}' is a folder there; remove it",
                path_, index);
   is_made_ = mkdir(path_.c_str(), 0777) == 0;
   if (!is_made_) make_folders(path_);  // fine where it is there; else says why not
   lock_.emplace(path_, FileLock::On::kFolder);
-  SIMILE_CHECK(lock_->is_held(), ErrorKind::kUsage,
-               "another process is building an index in '{}'; wait for it, or choose "
-               "another folder",
-               index);
+  SIMILE_CHECK(
+      lock_->is_held(), ErrorKind::kUsage,
+      "another process is building an index in '{}'; wait for it, or choose another folder", index);
   return lock_->is_at(path_);
 }
 
@@ -137,11 +135,11 @@ IndexInfo read_index_info(const std::string& path) {
 
 void check_fingerprint(const std::string& path, const IndexedModel& model,
                        const std::string& fingerprint, const std::string& given) {
-  SIMILE_CHECK(model.fingerprint == fingerprint, ErrorKind::kInput,
-               "the index '{}' was built with the model '{}' (fingerprint {}), but the "
-               "model given is '{}' (fingerprint {}): their vectors cannot be compared; "
-               "use that model or build the index again",
-               path, model.name, model.fingerprint, given, fingerprint);
+  SIMILE_CHECK(
+      model.fingerprint == fingerprint, ErrorKind::kInput,
+      "the index '{}' was built with the model '{}' (fingerprint {}), but the model given is '{}' "
+      "(fingerprint {}): their vectors cannot be compared; use that model or build the index again",
+      path, model.name, model.fingerprint, given, fingerprint);
 }
 
 IndexCheck check_index(const std::string& path) {

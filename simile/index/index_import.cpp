@@ -183,8 +183,8 @@ bool VectorFile::next(Document& document, std::vector<float>& vectors) {
 void VectorFile::check_origin() const {
   if (!matrix_ || !file_exists(path_ + ".json")) return;
   SIMILE_CHECK(EmbeddingStore::open_current(path_, content_.digits()), ErrorKind::kInput,
-               "{0} was not written for this model and the documents of {1}, as "
-               "{0}.json says; export it anew, or remove that file if they are right",
+               "{0} was not written for this model and the documents of {1}, as {0}.json says; "
+               "export it anew, or remove that file if they are right",
                path_, lines_.name());
 }
 
@@ -207,8 +207,7 @@ IndexedModel described_model(const std::string& file, const std::string& path,
 IndexedModel named_model(const std::string& file, const std::string& path,
                          const std::string& model) {
   SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,
-               "{} is not there, which would name the model of these vectors; give "
-               "--model",
+               "{} is not there, which would name the model of these vectors; give --model",
                detail::description_path(file));
   const ModelFolder folder = open_model_folder(model, silent_events());
   IndexedModel indexed;

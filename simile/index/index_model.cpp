@@ -62,8 +62,7 @@ std::string model_of_index(const std::string& index, const IndexedModel& model,
     if (folder_exists(folder)) return folder;
   }
   throw_error(ErrorKind::kInput,
-              "the model of the index '{}' is neither '{}' nor '{}'; name its folder "
-              "with --model",
+              "the model of the index '{}' is neither '{}' nor '{}'; name its folder with --model",
               index, beside, model.folder);
 }
 
@@ -136,8 +135,8 @@ PassageSplitter::PassageSplitter(const SentenceEncoder& encoder, const PassageOp
   const int64_t limit = encoder.tokenizer().max_length();
   const int64_t around = tokens_around(encoder, encoder.prompt(encode));
   SIMILE_CHECK(limit == 0 || passages.passage_tokens + around <= limit, ErrorKind::kUsage,
-               "passage_tokens: {}, but the model reads {} tokens, of which {} are "
-               "special ones and its prompt; expected at most {}",
+               "passage_tokens: {}, but the model reads {} tokens, of which {} are special ones "
+               "and its prompt; expected at most {}",
                passages.passage_tokens, limit, around, limit - around);
   if (!passages.passage_whole) {
     passages_.passage_whole = limit == 0 ? 0 : std::min(limit - around, kMostWhole);

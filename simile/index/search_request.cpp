@@ -32,10 +32,9 @@ void SearchRequest::visit(OptionVisitor& v) {
   visit_mode(v, mode, "What the search goes by; by default as the index says");
   v.field("hybrid_weight", hybrid_weight, FusionOptions::weight_info());
   v.field("hybrid_rule", hybrid_rule, FusionOptions::rule_info());
-  v.field(
-      "filter", filter,
-      {"Find only documents with such metadata: `year >= 2020 and lang in (en, de)`; = != < <= > "
-       ">= in, and or not, parentheses, quotes"});
+  v.field("filter", filter,
+          {"Find only documents with such metadata: `year >= 2020 and lang in (en, de)`; = != < <= "
+           "> >= in, and or not, parentheses, quotes"});
   v.field("rerank", rerank,
           {"Score the first hits by the head that reads query and text together, see /rerank, and "
            "order them by that; the search's score is then `search_score`"});
@@ -87,9 +86,9 @@ void SearchRequest::check() const {
     refuse("query", "\"query\" is missing");
   }
   if (hits_to_find() < top_k) {
-    refuse("rerank_hits", fmt::format("\"rerank_hits\" is {}; expected at least \"top_k\", which "
-                                      "is {}",
-                                      hits_to_find(), top_k));
+    refuse("rerank_hits",
+           fmt::format("\"rerank_hits\" is {}; expected at least \"top_k\", which is {}",
+                       hits_to_find(), top_k));
   }
   metadata_filter();
 }

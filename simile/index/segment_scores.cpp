@@ -179,8 +179,7 @@ std::vector<std::vector<IndexHit>> search_segments(const SegmentSet& segments,
   const int64_t count =
       settings.by_words() ? static_cast<int64_t>(queries.texts.size()) : queries.vectors.rows;
   SIMILE_CHECK(!settings.by_vectors() || queries.vectors.rows == count, ErrorKind::kUsage,
-               "index: {} texts of queries and {} vectors; a search in mode {} needs "
-               "both of each",
+               "index: {} texts of queries and {} vectors; a search in mode {} needs both of each",
                count, queries.vectors.rows, settings.mode);
   if (settings.by_vectors()) {
     check_dimension(queries.vectors, model);

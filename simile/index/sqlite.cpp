@@ -87,8 +87,7 @@ void Database::check_header() const {
   SIMILE_CHECK(is_read && std::memcmp(header + kPageFieldsAt, kPageFields, kPageFieldBytes) == 0 &&
                    std::memcmp(header + kSchemaFieldsAt, kSchemaFields, kSchemaFieldBytes) == 0,
                ErrorKind::kInput,
-               "{}: not a document store of this program, or damaged; build the index "
-               "again",
+               "{}: not a document store of this program, or damaged; build the index again",
                path_);
 }
 

@@ -26,16 +26,14 @@ namespace detail {
 namespace {
 
 constexpr const char* kTables =
-    "CREATE TABLE segments (number INTEGER PRIMARY KEY, first_key INTEGER NOT NULL,"
-    " last_key INTEGER NOT NULL, rows INTEGER NOT NULL, checksum TEXT NOT NULL);"
-    "CREATE TABLE removed (key INTEGER PRIMARY KEY);"
-    "CREATE TABLE graph (number INTEGER NOT NULL, segments INTEGER NOT NULL,"
-    " rows INTEGER NOT NULL, breadth INTEGER NOT NULL, found INTEGER NOT NULL,"
-    " checksum TEXT NOT NULL);"
-    "CREATE TABLE state (generation INTEGER NOT NULL, next_key INTEGER NOT NULL,"
-    " next_segment INTEGER NOT NULL, documents INTEGER NOT NULL, removed_rows INTEGER NOT NULL,"
-    " removed_sum INTEGER NOT NULL, checksum TEXT NOT NULL);"
-    "INSERT INTO state VALUES (0, 0, 0, 0, 0, 0, '')";
+    "CREATE TABLE segments (number INTEGER PRIMARY KEY, first_key INTEGER NOT NULL, last_key "
+    "INTEGER NOT NULL, rows INTEGER NOT NULL, checksum TEXT NOT NULL);CREATE TABLE removed (key "
+    "INTEGER PRIMARY KEY);CREATE TABLE graph (number INTEGER NOT NULL, segments INTEGER NOT NULL, "
+    "rows INTEGER NOT NULL, breadth INTEGER NOT NULL, found INTEGER NOT NULL, checksum TEXT NOT "
+    "NULL);CREATE TABLE state (generation INTEGER NOT NULL, next_key INTEGER NOT NULL, "
+    "next_segment INTEGER NOT NULL, documents INTEGER NOT NULL, removed_rows INTEGER NOT NULL, "
+    "removed_sum INTEGER NOT NULL, checksum TEXT NOT NULL);INSERT INTO state VALUES (0, 0, 0, 0, "
+    "0, 0, '')";
 
 uint64_t hash_of_key(int64_t key) {
   return hash64({reinterpret_cast<const char*>(&key), sizeof key});
@@ -142,8 +140,8 @@ void create_state(const Database& database, int64_t first_key) {
 StoreState read_state(const Database& database) {
   StoreState state;
   Statement counts(database,
-                   "SELECT generation, next_key, next_segment, documents, removed_rows,"
-                   " removed_sum, checksum FROM state");
+                   "SELECT generation, next_key, next_segment, documents, removed_rows, "
+                   "removed_sum, checksum FROM state");
   SIMILE_CHECK(counts.step(), ErrorKind::kInput, "{}: not a document store of this program",
                database.path());
   state.generation = counts.number(0);
@@ -196,8 +194,8 @@ void change_segments(const Database& database, const SegmentChange& change, Stor
 
 void write_state(const Database& database, const StoreState& state) {
   Statement(database,
-            "UPDATE state SET generation = ?, next_key = ?, next_segment = ?, documents = ?,"
-            " removed_rows = ?, removed_sum = ?, checksum = ?")
+            "UPDATE state SET generation = ?, next_key = ?, next_segment = ?, documents = ?, "
+            "removed_rows = ?, removed_sum = ?, checksum = ?")
       .bind(1, state.generation)
       .bind(2, state.next_key)
       .bind(3, state.next_segment)

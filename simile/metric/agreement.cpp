@@ -196,8 +196,7 @@ ClassificationScores score_classes(const std::vector<int64_t>& gold,
   for (size_t i = 0; i < gold.size(); ++i) {
     const auto check = [&](const char* side, int64_t value) {
       SIMILE_CHECK(value >= 0 && value < classes, ErrorKind::kInput,
-                   "classification: expected {} classes from 0 to {}, found {} at "
-                   "position {}",
+                   "classification: expected {} classes from 0 to {}, found {} at position {}",
                    side, classes - 1, value, i);
     };
     check("gold", gold[i]);

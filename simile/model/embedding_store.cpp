@@ -88,13 +88,13 @@ void check_size(const std::string& path, const NpyMatrix& matrix, size_t file_si
       __builtin_mul_overflow(numbers, width, &bytes) ||
       __builtin_add_overflow(bytes, static_cast<int64_t>(matrix.offset), &expected);
   if (overflows || static_cast<size_t>(expected) != file_size) {
-    fail(path, fmt::format("its header tells of {} rows of {} numbers of {} bytes{}, found {} "
-                           "bytes; {}",
-                           matrix.rows, matrix.columns, width,
-                           overflows ? "" : fmt::format(", {} bytes in all", expected), file_size,
-                           overflows || static_cast<size_t>(expected) > file_size
-                               ? "it is truncated"
-                               : "it holds more than one matrix"));
+    fail(path,
+         fmt::format("its header tells of {} rows of {} numbers of {} bytes{}, found {} bytes; {}",
+                     matrix.rows, matrix.columns, width,
+                     overflows ? "" : fmt::format(", {} bytes in all", expected), file_size,
+                     overflows || static_cast<size_t>(expected) > file_size
+                         ? "it is truncated"
+                         : "it holds more than one matrix"));
   }
 }
 
@@ -211,9 +211,8 @@ EmbeddingStore::EmbeddingStore(const std::string& path)
       json.is_object() ? detail::JsonObject(json, note).text_or(kChecksum, "") : "";
   if (expected.empty()) return;  // older files have none
   SIMILE_CHECK(hash_file(path) == expected, ErrorKind::kInput,
-               "'{}' is damaged or was replaced: its checksum is not the one in '{}'; "
-               "make the vectors again, or, where the change was meant, delete the "
-               "latter",
+               "'{}' is damaged or was replaced: its checksum is not the one in '{}'; make the "
+               "vectors again, or, where the change was meant, delete the latter",
                path, note);
   verified_ = true;
 }

@@ -55,8 +55,8 @@ void check_joined(const EncoderConfig& config, const std::string& source) {
     const PartConfig& part = config.parts[i];
     const std::string name = fmt::format("{}: part {}", source, i);
     SIMILE_CHECK(!part.encoder.is_joined(), ErrorKind::kInput,
-                 "{} is a joined model itself; join its parts instead, which are "
-                 "model folders of their own inside it",
+                 "{} is a joined model itself; join its parts instead, which are model folders of "
+                 "their own inside it",
                  name);
     check_encoder_config(part.encoder, name);
     SIMILE_CHECK(part.weight > 0 && part.weight <= kHeaviest, ErrorKind::kInput,
@@ -68,9 +68,8 @@ void check_joined(const EncoderConfig& config, const std::string& source) {
                  part.max_length, config.closing_tokens + 1, most);
   }
   SIMILE_CHECK(config.hidden <= kWidest, ErrorKind::kInput,
-               "{}: the parts' vectors have {} numbers together; at most {} are "
-               "accepted",
-               source, config.hidden, kWidest);
+               "{}: the parts' vectors have {} numbers together; at most {} are accepted", source,
+               config.hidden, kWidest);
 }
 
 }  // namespace
@@ -179,8 +178,7 @@ void check_encoder_config(const EncoderConfig& c, const std::string& source) {
                "{}: \"{}\" {} is not a multiple of \"{}\" {}", source, keys.hidden, c.hidden,
                keys.heads, c.heads);
   SIMILE_CHECK(s.has_position_table() || s.head_size() % 2 == 0, ErrorKind::kInput,
-               "{}: \"{}\" {} makes heads of {} numbers; rotary positions need an even "
-               "number",
+               "{}: \"{}\" {} makes heads of {} numbers; rotary positions need an even number",
                source, keys.heads, c.heads, s.head_size());
   SIMILE_CHECK(s.longest_sequence() > 0, ErrorKind::kInput,
                "{}: \"{}\" is {}, but the first token's position is {}", source, keys.positions,
@@ -260,10 +258,10 @@ std::string encoder_config_to_json(const EncoderConfig& c) {
     return detail::dump_json(json) + "\n";
   }
   const EncoderFamily& family = known_family(c.model_type, kSource);
-  SIMILE_CHECK(!c.document.empty() || c.model_type == "bert", ErrorKind::kInput,
-               "{}: one of \"model_type\" \"{}\" can only be saved when it was read from "
-               "a config.json",
-               kSource, c.model_type);
+  SIMILE_CHECK(
+      !c.document.empty() || c.model_type == "bert", ErrorKind::kInput,
+      "{}: one of \"model_type\" \"{}\" can only be saved when it was read from a config.json",
+      kSource, c.model_type);
   const EncoderKeys& keys = family.keys;
   detail::Json json = c.document.empty()
                           ? detail::Json{{"hidden_act", activation_name(c.variant.activation)},

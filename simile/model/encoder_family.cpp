@@ -94,9 +94,8 @@ int64_t read_layer_types(const JsonObject& json, int64_t layers, int64_t fallbac
     known = (i % every == 0) == (std::count(global.begin(), global.end(), i) > 0);
   }
   SIMILE_CHECK(known, ErrorKind::kInput,
-               "{}: \"layer_types\" must say \"full_attention\" for layer 0 and every "
-               "n-th from there, and \"sliding_attention\" for the others of the {} "
-               "layers",
+               "{}: \"layer_types\" must say \"full_attention\" for layer 0 and every n-th from "
+               "there, and \"sliding_attention\" for the others of the {} layers",
                json.source(), layers);
   return every;
 }
@@ -363,9 +362,9 @@ std::string family_tensor_name(const EncoderFamily& family, const std::string& b
 
 bool is_head_tensor(const std::string& name) {
   constexpr std::string_view kHeads =
-      "|pooler|cls|classifier|pre_classifier|lm_head|head|decoder|qa_outputs|predictions|"
-      "sop_classifier|generator_predictions|generator_lm_head|discriminator_predictions|"
-      "vocab_transform|vocab_layer_norm|vocab_projector|";
+      "|pooler|cls|classifier|pre_classifier|lm_head|head|decoder|qa_outputs|predictions|sop_"
+      "classifier|generator_predictions|generator_lm_head|discriminator_predictions|vocab_"
+      "transform|vocab_layer_norm|vocab_projector|";
   const size_t dot = name.find('.');
   return dot != std::string::npos &&
          kHeads.find("|" + name.substr(0, dot) + "|") != std::string_view::npos;

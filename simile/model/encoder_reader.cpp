@@ -57,8 +57,7 @@ void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
   }
   for (size_t i = 0; i < pieces.size(); ++i) {
     SIMILE_CHECK(finite[i] != 0, ErrorKind::kInput,
-                 "{}: tensor '{}' holds a number that is not finite: the model is "
-                 "damaged",
+                 "{}: tensor '{}' holds a number that is not finite: the model is damaged",
                  file.path(), pieces[i].tensor->name);
   }
 }

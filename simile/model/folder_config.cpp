@@ -56,8 +56,7 @@ void check_list(const std::vector<ModuleEntry>& list, const std::string& source)
   SIMILE_CHECK(ordered, ErrorKind::kInput,
 
                "{}: modules must be Transformer, Pooling (or StaticEmbedding or Joined alone) and "
-               "then any of Dense, LayerNorm, Normalize and Dropout, in this order and {} at "
-               "most",
+               "then any of Dense, LayerNorm, Normalize and Dropout, in this order and {} at most",
                source, kMostModules);
 }
 
@@ -278,8 +277,7 @@ void read_sentence_config(const std::string& path, ModelSettings& settings) {
   const std::string& name = settings.similarity;
   SIMILE_CHECK(name == "cosine" || name == "dot" || name == "euclidean" || name == "manhattan",
                ErrorKind::kInput,
-               "{}: \"similarity_fn_name\" is \"{}\"; known: cosine, dot, euclidean, "
-               "manhattan",
+               "{}: \"similarity_fn_name\" is \"{}\"; known: cosine, dot, euclidean, manhattan",
                path, name);
   settings.dimensions = json.integer_or("truncate_dim", 0, 1, settings.embedding_size());
 }

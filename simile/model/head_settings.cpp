@@ -104,10 +104,9 @@ void HeadSettings::visit(OptionVisitor& v) {
   v.field("output", output,
           choice_info("softmax over class_names, sigmoid of one logit, or one number as it is",
                       kOutputs));
-  v.field(
-      "class_names", class_names,
-      {"names of the classes, in the order of the logits; empty: those of the data that trains the "
-       "head"});
+  v.field("class_names", class_names,
+          {"names of the classes, in the order of the logits; empty: those of the data that trains "
+           "the head"});
   v.field("layers", layers, {"linear layers of an mlp", "", 1, static_cast<double>(kMostLayers)});
   v.field("width", width,
           {"outputs of an mlp's inner layers; 0: the encoder's hidden size", "", 0,
@@ -160,10 +159,10 @@ std::vector<int32_t> match_classes(const std::vector<std::string>& names,
   std::vector<int32_t> places;
   for (const std::string& name : names) {
     const auto found = std::find(known.begin(), known.end(), name);
-    SIMILE_CHECK(found != known.end(), ErrorKind::kInput,
-                 "{}: the head does not know the class '{}'; the data has the classes "
-                 "{}, the head {}",
-                 file, name, fmt::join(names, ", "), fmt::join(known, ", "));
+    SIMILE_CHECK(
+        found != known.end(), ErrorKind::kInput,
+        "{}: the head does not know the class '{}'; the data has the classes {}, the head {}", file,
+        name, fmt::join(names, ", "), fmt::join(known, ", "));
     places.push_back(static_cast<int32_t>(found - known.begin()));
   }
   return places;

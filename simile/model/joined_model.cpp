@@ -118,8 +118,7 @@ JoinedList read_joined_list(const std::string& path) {
   list.closing_tokens = json.integer("closing_tokens", 0, kMostClosing);
   const Json& parts = json.at("parts");
   SIMILE_CHECK(parts.is_array(), ErrorKind::kInput,
-               "{}: \"parts\" must be a list of {{\"path\": ..., \"weight\": ...}}, "
-               "but it is {}",
+               "{}: \"parts\" must be a list of {{\"path\": ..., \"weight\": ...}}, but it is {}",
                path, describe_json(parts));
   for (const Json& item : parts) {
     const JsonObject part(item, path);

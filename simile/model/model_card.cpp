@@ -109,8 +109,7 @@ std::string joined_python(const ModelSettings& settings) {
       settings.normalize ? "vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)\n" : "";
   return fmt::format(
       "Simile alone reads the folder as a whole. Its parts are models of sentence-transformers, "
-      "and "
-      "this puts their vectors together:\n\n"
+      "and this puts their vectors together:\n\n"
       "```python\nimport numpy as np\nfrom sentence_transformers import SentenceTransformer\n\n"
       "parts = [\n{}]\ntexts = [\"one text\", \"another\"]\n"
       "vectors = np.concatenate([w * part.encode(texts) for part, w in parts], axis=1)\n{}```\n",
@@ -142,8 +141,7 @@ std::string own_parts(const EncoderConfig& config) {
 std::string usage(const ModelSettings& settings, bool is_quantised) {
   std::string text =
       "\n## Use\n\n```\nsimile encode --model FOLDER --input texts.txt --output "
-      "vectors.npy\nsimile "
-      "similarity --model FOLDER \"one text\" \"another\"\n```\n\n";
+      "vectors.npy\nsimile similarity --model FOLDER \"one text\" \"another\"\n```\n\n";
   if (is_quantised) {
     return text +
            "Its matrices are stored as bytes with one scale a row, which Simile alone reads; "
@@ -301,8 +299,8 @@ double verify_self_test(const SelfTest& test, const Matrix<float>& actual) {
     if (difference / scale > worst.second) worst = {i, difference / scale};
   }
   SIMILE_CHECK(worst.second <= test.tolerance, ErrorKind::kFailed,
-               "self-test: the vector of \"{}\" differs by {:.3g} from the one saved with "
-               "the model, more than the tolerance {:.3g}",
+               "self-test: the vector of \"{}\" differs by {:.3g} from the one saved with the "
+               "model, more than the tolerance {:.3g}",
                test.texts[static_cast<size_t>(worst.first)], worst.second, test.tolerance);
   return worst.second;
 }

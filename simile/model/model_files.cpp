@@ -118,8 +118,8 @@ std::string explain_no_weights(const std::vector<std::string>& files) {
           file, program);
     }
   }
-  return "has neither model.safetensors nor pytorch_model.bin, nor an index of several such "
-         "files (.index.json); copy or fetch the whole model again";
+  return "has neither model.safetensors nor pytorch_model.bin, nor an index of several such files "
+         "(.index.json); copy or fetch the whole model again";
 }
 
 std::string explain_no_model(const std::string& folder, const std::vector<std::string>& files) {
@@ -151,11 +151,10 @@ void refuse_lfs_pointers(const std::string& folder) {
     const std::string path = join_path(folder, file);
     std::error_code error;
     if (fs::file_size(path, error) > kLongestPointer || error) continue;
-    SIMILE_CHECK(
-        !starts_with(read_file(path), kPointer), ErrorKind::kInput,
-        "'{}' is not the file but a pointer of Git LFS to it; run `git lfs pull` in '{}', or "
-        "fetch the model: simile get ORG/NAME",
-        path, folder);
+    SIMILE_CHECK(!starts_with(read_file(path), kPointer), ErrorKind::kInput,
+                 "'{}' is not the file but a pointer of Git LFS to it; run `git lfs pull` in '{}', "
+                 "or fetch the model: simile get ORG/NAME",
+                 path, folder);
   }
 }
 

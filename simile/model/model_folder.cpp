@@ -52,16 +52,14 @@ bool is_model(const std::string& folder) {
       if (is_model(entry.path().string())) names.insert(entry.path().filename().string());
     }
   }
-  throw_error(
-      ErrorKind::kInput,
+  throw_error(ErrorKind::kInput,
 
-      "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
-      "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), or "
-      "add the folder that contains it to SIMILE_MODELS, or fetch a model from the Hugging "
-      "Face "
-      "hub (simile get ORG/NAME) and give that name",
-      name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-      fmt::join(searched.empty() ? folders : searched, ", "));
+              "'{}' is neither a path nor the name of a built-in model; built-in models found: {}; "
+              "searched: {}; give a model folder (config.json, model.safetensors, tokenizer.json), "
+              "or add the folder that contains it to SIMILE_MODELS, or fetch a model from the "
+              "Hugging Face hub (simile get ORG/NAME) and give that name",
+              name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+              fmt::join(searched.empty() ? folders : searched, ", "));
 }
 
 }  // namespace
@@ -95,9 +93,8 @@ namespace {
 std::string find_model(const std::string& name) {
   SIMILE_CHECK(
       !starts_with(name, kHybridPrefix), ErrorKind::kUsage,
-      "'{}': a hybrid scores texts beside others of a set or a corpus, in "
-      "`simile evaluate` and among the `baselines` of a recipe; what is asked "
-      "for here takes a model alone, such as '{}'",
+      "'{}': a hybrid scores texts beside others of a set or a corpus, in `simile evaluate` and "
+      "among the `baselines` of a recipe; what is asked for here takes a model alone, such as '{}'",
       name, name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size()) : "simile-mini");
   if (name.empty() || file_exists(name) || is_model(name)) return name;
   const bool has_slash = name.find('/') != std::string::npos;
@@ -118,8 +115,8 @@ std::string find_model(const std::string& name) {
     const HubSettings settings = hub_settings();
     if (const auto found = find_hub_model(*hub, settings)) return *found;
     SIMILE_CHECK(!has_slash, ErrorKind::kInput,
-                 "there is no folder '{0}', and no model of this name in the cache of "
-                 "the Hugging Face hub ({1}); to fetch it: simile get {0}",
+                 "there is no folder '{0}', and no model of this name in the cache of the Hugging "
+                 "Face hub ({1}); to fetch it: simile get {0}",
                  name, settings.cache);
   }
   if (has_slash) return name;
@@ -149,11 +146,11 @@ std::string find_tokenizer(const std::string& folder) {
        {"sentencepiece.bpe.model", "spiece.model", "tokenizer.model", "vocab.json"}) {
     if (file_exists(join_path(folder, name))) return folder;
   }
-  throw_error(ErrorKind::kInput,
-              "'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE "
-              "or sentencepiece tokenizer (vocab.json, sentencepiece.bpe.model, "
-              "spiece.model, tokenizer.model)",
-              folder);
+  throw_error(
+      ErrorKind::kInput,
+      "'{}' has neither tokenizer.json nor vocab.txt, nor the files of a BPE or sentencepiece "
+      "tokenizer (vocab.json, sentencepiece.bpe.model, spiece.model, tokenizer.model)",
+      folder);
 }
 
 // A cross-encoder would load as a plain encoder, but its vectors mean nothing.
@@ -199,10 +196,9 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
   const std::string& family = settings.encoder.model_type;
   settings.pooling = parse_pooling_mode(find_encoder_family(family)->pooling);
   settings.normalize = false;
-  events.warning(
-      fmt::format("'{}' has no modules.json: using the pooling {}, as is usual for {}, "
-                  "not normalised",
-                  path, pooling_name(settings.pooling), family));
+  events.warning(fmt::format(
+      "'{}' has no modules.json: using the pooling {}, as is usual for {}, not normalised", path,
+      pooling_name(settings.pooling), family));
 }
 
 // Another tokenizer would make other ids of a text.
@@ -212,10 +208,10 @@ void check_same_tokenizer(const ModelFolder& a, const ModelFolder& b) {
   const bool are_equal = are_files && (read_file(one) == read_file(other) ||
                                        (ends_with(one, ".json") && ends_with(other, ".json") &&
                                         detail::read_json(one) == detail::read_json(other)));
-  SIMILE_CHECK(are_equal, ErrorKind::kInput,
-               "'{}' is not the tokenizer of '{}': the parts of a joined model need the "
-               "same tokenizer.json",
-               other, one);
+  SIMILE_CHECK(
+      are_equal, ErrorKind::kInput,
+      "'{}' is not the tokenizer of '{}': the parts of a joined model need the same tokenizer.json",
+      other, one);
 }
 
 // The parts in `folder`, that of the module; what comes after them is read as for other models.
@@ -237,14 +233,14 @@ void open_parts(const std::string& folder, ModelFolder& model, EventSink& events
 }
 
 void check_is_model(const std::string& path) {
-  SIMILE_CHECK(folder_exists(path), ErrorKind::kInput,
-               "model folder '{}' {}; expected a folder with config.json, weights and "
-               "tokenizer.json, or the name of a model that was fetched from the Hugging Face hub "
-               "(simile get ORG/NAME)",
-               path,
-               !file_exists(path)         ? "does not exist"
-               : ends_with(path, ".gguf") ? "is a GGUF file, which is for llama.cpp"
-                                          : "is a file");
+  SIMILE_CHECK(
+      folder_exists(path), ErrorKind::kInput,
+      "model folder '{}' {}; expected a folder with config.json, weights and tokenizer.json, or "
+      "the name of a model that was fetched from the Hugging Face hub (simile get ORG/NAME)",
+      path,
+      !file_exists(path)         ? "does not exist"
+      : ends_with(path, ".gguf") ? "is a GGUF file, which is for llama.cpp"
+                                 : "is a file");
   const auto has = [&](const char* name) { return file_exists(join_path(path, name)); };
   if (has("config.json") || (has("modules.json") && !has("adapter_config.json"))) return;
   SIMILE_CHECK(has("run.json"), ErrorKind::kInput, "'{}' {}", path,

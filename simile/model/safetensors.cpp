@@ -37,10 +37,9 @@ std::string_view find_header(const std::string& path, std::string_view bytes) {
   uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
   if (length > kLongestHeader) {
-    fail(path,
-         fmt::format("not a safetensors file: its first 8 bytes promise a header of {} bytes, "
-                     "at most {} are accepted",
-                     length, kLongestHeader));
+    fail(path, fmt::format("not a safetensors file: its first 8 bytes promise a header of {} "
+                           "bytes, at most {} are accepted",
+                           length, kLongestHeader));
   }
   if (length > bytes.size() - 8) {
     fail(path, fmt::format("truncated: the header alone needs {} bytes, the file has {}; copy or "
@@ -94,8 +93,7 @@ TensorInfo read_tensor(const std::string& path, const std::string& name, const J
                where, describe_json(offsets));
   const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   SIMILE_CHECK(begin <= end && end - begin == tensor.bytes, ErrorKind::kInput,
-               "{}: \"data_offsets\" [{}, {}] must span the {} bytes of a {} tensor of "
-               "shape {}",
+               "{}: \"data_offsets\" [{}, {}] must span the {} bytes of a {} tensor of shape {}",
                where, begin, end, tensor.bytes, tensor_type_name(tensor.type),
                shape_text(tensor.shape));
   SIMILE_CHECK(begin < (uint64_t{1} << 62), ErrorKind::kInput,
@@ -115,9 +113,10 @@ void check_layout(const std::string& path, size_t header_end, size_t present,
     promised = std::max(promised, tensor.offset + tensor.bytes);
   }
   if (promised > present) {
-    fail(path, fmt::format("truncated: the header promises {} bytes, the file has {}; copy or "
-                           "download it again",
-                           promised, present));
+    fail(path,
+         fmt::format(
+             "truncated: the header promises {} bytes, the file has {}; copy or download it again",
+             promised, present));
   }
   size_t end = header_end;
   for (const TensorInfo& tensor : tensors) {

@@ -24,14 +24,12 @@ const TensorInfo& find_table(const TensorSource& file) {
     const TensorInfo* table = file.find(name);
     if (table == nullptr) continue;
     SIMILE_CHECK(table->shape.size() == 2, ErrorKind::kInput,
-                 "{}: tensor '{}' must be a matrix [tokens, dimensions], but it has "
-                 "shape {}",
+                 "{}: tensor '{}' must be a matrix [tokens, dimensions], but it has shape {}",
                  file.path(), name, shape_text(table->shape));
     return *table;
   }
   throw_error(ErrorKind::kInput,
-              "{}: a static model needs a tensor 'embedding.weight' or 'embeddings'; "
-              "there is none",
+              "{}: a static model needs a tensor 'embedding.weight' or 'embeddings'; there is none",
               file.path());
 }
 
@@ -116,10 +114,10 @@ void read_composed_table(const TensorSource& file, const EncoderConfig& config, 
     }
     for (int64_t j = 0; j < H; ++j) {
       row[j] *= weight;
-      SIMILE_CHECK(std::isfinite(row[j]), ErrorKind::kInput,
-                   "{}: the row of token {} holds a number that is not finite: the "
-                   "model is damaged",
-                   file.path(), t);
+      SIMILE_CHECK(
+          std::isfinite(row[j]), ErrorKind::kInput,
+          "{}: the row of token {} holds a number that is not finite: the model is damaged",
+          file.path(), t);
     }
   }
 }

@@ -139,8 +139,8 @@ void TensorSource::check_row_scales(const TensorInfo& tensor) const {
     const bool is_right = scale == 0 ? row.find_first_not_of('\0') == std::string_view::npos
                                      : scale > 0 && std::isfinite(scale);
     SIMILE_CHECK(is_right, ErrorKind::kInput,
-                 "{}: tensor '{}' gives row {} of a matrix in I8 the scale {}; expected "
-                 "a finite number above 0 (0 for a row of zeros): the model is damaged",
+                 "{}: tensor '{}' gives row {} of a matrix in I8 the scale {}; expected a finite "
+                 "number above 0 (0 for a row of zeros): the model is damaged",
                  path_, scales->name, r, scale);
   }
 }
@@ -206,13 +206,12 @@ std::map<std::string, std::string> read_index(const std::string& path) {
     const std::string name = file.get<std::string>();
     SIMILE_CHECK(name.find('/') == std::string::npos && name.find('\\') == std::string::npos,
                  ErrorKind::kInput,
-                 "{}: \"weight_map\" names the file '{}', which leads out of the "
-                 "model folder",
+                 "{}: \"weight_map\" names the file '{}', which leads out of the model folder",
                  path, name);
-    SIMILE_CHECK(ends_with(name, ".safetensors") || ends_with(name, ".bin"), ErrorKind::kInput,
-                 "{}: \"weight_map\" names the file '{}'; expected names ending in "
-                 ".safetensors or .bin",
-                 path, name);
+    SIMILE_CHECK(
+        ends_with(name, ".safetensors") || ends_with(name, ".bin"), ErrorKind::kInput,
+        "{}: \"weight_map\" names the file '{}'; expected names ending in .safetensors or .bin",
+        path, name);
     files[tensor] = name;
   }
   return files;
@@ -236,10 +235,10 @@ class ShardedWeights : public TensorSource {
  private:
   void read_file(const std::string& name, size_t number, std::vector<TensorInfo>& tensors) {
     const std::string file_path = beside(path(), name);
-    SIMILE_CHECK(file_exists(file_path), ErrorKind::kInput,
-                 "{}: \"weight_map\" names the file '{}', which is missing; copy or "
-                 "download it too",
-                 path(), name);
+    SIMILE_CHECK(
+        file_exists(file_path), ErrorKind::kInput,
+        "{}: \"weight_map\" names the file '{}', which is missing; copy or download it too", path(),
+        name);
     MappedFile file(file_path);
     ParsedTensors parsed = ends_with(file_path, ".bin")
                                ? parse_torch_file(file_path, file.bytes())
@@ -281,10 +280,9 @@ std::string find_weights(const std::string& folder) {
 }
 
 std::unique_ptr<TensorSource> open_weights(const std::string& path) {
-  SIMILE_CHECK(!is_joined_list(path), ErrorKind::kInput,
-               "{}: the weights of a joined model lie in the folders of its parts; take "
-               "one of them",
-               path);
+  SIMILE_CHECK(
+      !is_joined_list(path), ErrorKind::kInput,
+      "{}: the weights of a joined model lie in the folders of its parts; take one of them", path);
   if (ends_with(path, kIndexEnding)) return std::make_unique<ShardedWeights>(path);
   if (ends_with(path, ".bin")) return std::make_unique<TorchFile>(path);
   return std::make_unique<SafetensorsFile>(path);

@@ -32,13 +32,13 @@ ComparedRuns read_compared_runs(const std::string& path) {
   side.runs = read_run_set(is_hybrid ? path.substr(kHybridPrefix.size()) : path).runs;
   for (RunFiles& run : side.runs) {
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
-                 "'{}' has no {} yet: the run is not finished, or has no "
-                 "evaluations; finish it with --resume",
+                 "'{}' has no {} yet: the run is not finished, or has no evaluations; finish it "
+                 "with --resume",
                  run.path, run_format::kResults);
     run.reports = is_hybrid ? run.hybrid_reports() : run.own_reports();
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
-                 "'{}' has no reports of its model together with BM25; train it with "
-                 "`hybrid` among its baselines",
+                 "'{}' has no reports of its model together with BM25; train it with `hybrid` "
+                 "among its baselines",
                  run.path);
   }
   return side;
@@ -71,8 +71,7 @@ std::vector<int64_t> seeds_of(const ComparedRuns& side) {
 void pair_runs(ComparedRuns& a, ComparedRuns& b) {
   const ComparedRuns &file = a.is_file ? a : b, &run = a.is_file ? b : a;
   SIMILE_CHECK(a.is_file == b.is_file, ErrorKind::kInput,
-               "'{}' is a file and '{}' a run folder; compare the file with the run's "
-               "own, in {}",
+               "'{}' is a file and '{}' a run folder; compare the file with the run's own, in {}",
                file.path, run.path, join_path(run.path, run_format::kPredictions));
   sort_runs(a);
   sort_runs(b);
@@ -83,22 +82,20 @@ void pair_runs(ComparedRuns& a, ComparedRuns& b) {
     return side.has_folds() ? fmt::format("has {} folds", side.runs.size())
                             : std::string("has none");
   };
-  SIMILE_CHECK((!a.has_folds() && !b.has_folds()) || same_folds, ErrorKind::kInput,
-               "runs on folds are paired by fold, but '{}' {} and '{}' {}; train both "
-               "with the same `folds`",
-               a.path, describe(a), b.path, describe(b));
+  SIMILE_CHECK(
+      (!a.has_folds() && !b.has_folds()) || same_folds, ErrorKind::kInput,
+      "runs on folds are paired by fold, but '{}' {} and '{}' {}; train both with the same `folds`",
+      a.path, describe(a), b.path, describe(b));
   if (a.runs.size() < 2 || b.runs.size() < 2) return;
   const std::vector<int64_t> a_seeds = seeds_of(a), b_seeds = seeds_of(b);
   for (const auto& [side, seeds] : {std::make_pair(&a, &a_seeds), std::make_pair(&b, &b_seeds)}) {
     SIMILE_CHECK(!seeds->empty(), ErrorKind::kInput,
-                 "'{}': the runs cannot be paired, as the seed of one is not known (no "
-                 "{})",
+                 "'{}': the runs cannot be paired, as the seed of one is not known (no {})",
                  side->path, run_format::kRecipe);
   }
   SIMILE_CHECK(a_seeds == b_seeds, ErrorKind::kInput,
-               "runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} "
-               "({}); train both with the same `seed` and `runs`, or compare single "
-               "runs: simile compare {} {}",
+               "runs are paired by their seeds, but '{}' has {} ({}) and '{}' has {} ({}); train "
+               "both with the same `seed` and `runs`, or compare single runs: simile compare {} {}",
                a.path, a_seeds.size(), fmt::join(a_seeds, ", "), b.path, b_seeds.size(),
                fmt::join(b_seeds, ", "), join_path(a.path, run_format::seed_folder(1)),
                join_path(b.path, run_format::seed_folder(1)));

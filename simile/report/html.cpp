@@ -140,13 +140,12 @@ std::string show_error(const Predictions& predictions, const WorstError& error) 
   std::string html =
       predictions.kind == PredictionKind::kClasses
           ? fmt::format(
-                "<p class=\"meta\">gold <b>{}</b>, predicted <b>{}</b> with probability "
-                "{:.3f}</p>",
+                "<p class=\"meta\">gold <b>{}</b>, predicted <b>{}</b> with probability {:.3f}</p>",
                 escape_html(predictions.gold_class[i]), escape_html(predictions.predicted[i]),
                 predictions.probability[i])
           : fmt::format(
-                "<p class=\"meta\">gold {:.4g}, score {:.4f}: higher than {:.0f} % of the "
-                "others by gold, than {:.0f} % by score</p>",
+                "<p class=\"meta\">gold {:.4g}, score {:.4f}: higher than {:.0f} % of the others "
+                "by gold, than {:.0f} % by score</p>",
                 predictions.gold[i], predictions.score[i], 100 * error.gold_rank,
                 100 * error.score_rank);
   html += show_text("", predictions.left[i]);

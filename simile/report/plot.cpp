@@ -92,13 +92,12 @@ std::string begin_svg(const std::string& title, const std::string& attributes = 
 
 // For axes within documents of their own.
 constexpr const char* kStyle =
-    "text { font: 12px sans-serif; fill: #444 } .grid { stroke: #ddd } "
-    ".curve { fill: none; stroke: #0072b2; stroke-width: 2 } .band { fill: #0072b2; opacity: .15 } "
-    ".bar { stroke: #0072b2; stroke-width: 8; opacity: .3 } "
-    ".whisker { stroke: #0072b2; stroke-width: 2 } .faint { stroke: #0072b2; opacity: .45 } "
-    ".dot0 { fill: #0072b2 } .dot1 { fill: #d55e00 } "
-    ".ring1 { fill: none; stroke: #d55e00; stroke-width: 2 } "
-    ".ring { fill: none; stroke: #444 } .dashed { fill: none; stroke: #999; stroke-dasharray: 2 }";
+    "text { font: 12px sans-serif; fill: #444 } .grid { stroke: #ddd } .curve { fill: none; "
+    "stroke: #0072b2; stroke-width: 2 } .band { fill: #0072b2; opacity: .15 } .bar { stroke: "
+    "#0072b2; stroke-width: 8; opacity: .3 } .whisker { stroke: #0072b2; stroke-width: 2 } .faint "
+    "{ stroke: #0072b2; opacity: .45 } .dot0 { fill: #0072b2 } .dot1 { fill: #d55e00 } .ring1 { "
+    "fill: none; stroke: #d55e00; stroke-width: 2 } .ring { fill: none; stroke: #444 } .dashed { "
+    "fill: none; stroke: #999; stroke-dasharray: 2 }";
 
 }  // namespace
 
@@ -249,8 +248,8 @@ std::string histogram_to_svg(const Histogram& histogram) {
     const double right = x.place(static_cast<double>(first + width));
     const double top = y.place(static_cast<double>(counts[i]));
     svg += fmt::format(
-        "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
-        "<title>{}: {}</title></rect>\n",
+        "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+        "height=\"{:.1f}\"><title>{}: {}</title></rect>\n",
         left + 1, top, std::max(right - left - 2, 1.0), y.begin - top, range, counts[i]);
   }
   return svg + "</svg>\n";

@@ -84,9 +84,8 @@ int64_t check_results(const std::string& folder) {
   for (const auto& [name, hash] : detail::JsonObject(results, path).at(kFiles).items()) {
     const std::string file = join_path(folder, name);
     SIMILE_CHECK(hash == hash_file(file), ErrorKind::kInput,
-                 "{} is not what the run wrote: its checksum is another than that in "
-                 "{}; {}",
-                 file, kResults, remedy);
+                 "{} is not what the run wrote: its checksum is another than that in {}; {}", file,
+                 kResults, remedy);
     ++checked;
   }
   return checked;
@@ -121,12 +120,11 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
       lock_(part(kLock), FileLock::On::kFile),
       held_run_(file_exists(part(kRecipe))) {
   SIMILE_CHECK(lock_.is_held(), ErrorKind::kUsage,
-               "another process is training in '{}'; wait for it or choose another "
-               "--output",
+               "another process is training in '{}'; wait for it or choose another --output",
                path_);
   SIMILE_CHECK(!held_run_ || resume || overwrite, ErrorKind::kUsage,
-               "'{}' already holds a run; add --resume to go on with it, --overwrite "
-               "to replace it, or choose another --output",
+               "'{}' already holds a run; add --resume to go on with it, --overwrite to replace "
+               "it, or choose another --output",
                path_);
   for (const char* name : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
     std::error_code ignored;
@@ -157,8 +155,8 @@ void RunFolder::check_resume(bool several) const {
   const bool was_several = folder_exists(seed_path(1));
   const bool was_single = file_exists(part(kLog));
   SIMILE_CHECK(!(several ? was_single : was_several), ErrorKind::kUsage,
-               "'{}' holds a run of {}, the recipe has {}; resume with the recipe that "
-               "it was started with, or choose another --output",
+               "'{}' holds a run of {}, the recipe has {}; resume with the recipe that it was "
+               "started with, or choose another --output",
                path_, several ? "one seed" : "several seeds or folds", several ? "several" : "one");
 }
 

@@ -175,9 +175,9 @@ class Reviewer {
     if (!set.offer.has_target || data.score_scale <= 1) return;
     if (set.review.score_maximum > kSmallTarget || set.review.score_maximum <= 0) return;
     find(false,
-         fmt::format("{}: the scores lie between {:g} and {:g} before score_scale {:g} "
-                     "divides them, so that the highest target is {:g}; is the scale one "
-                     "of other data? Set {}.data.score_scale=1",
+         fmt::format("{}: the scores lie between {:g} and {:g} before score_scale {:g} divides "
+                     "them, so that the highest target is {:g}; is the scale one of other data? "
+                     "Set {}.data.score_scale=1",
                      set.file, set.review.score_minimum * data.score_scale + data.score_offset,
                      set.review.score_maximum * data.score_scale + data.score_offset,
                      data.score_scale, set.review.score_maximum, place));
@@ -193,21 +193,19 @@ class Reviewer {
         place, objective.data.left, objective.data.right, test.what);
     if (match.is_mistake()) {
       if (!exchanged_.insert(place).second) return;  // one test says it for all
-      find(true,
-           fmt::format("{}: left and right are exchanged against the {}: {} texts ({:.1f} % of a "
-                       "side) are left here and among its {}, or right here and among its {}; the "
-                       "straight way it is {:.1f} %; {}",
-                       set.file, test.what, match.exchanged_texts, 100 * match.exchanged, right,
-                       left, 100 * match.straight, advice));
+      find(true, fmt::format("{}: left and right are exchanged against the {}: {} texts ({:.1f} % "
+                             "of a side) are left here and among its {}, or right here and among "
+                             "its {}; the straight way it is {:.1f} %; {}",
+                             set.file, test.what, match.exchanged_texts, 100 * match.exchanged,
+                             right, left, 100 * match.straight, advice));
     } else if (match.lengths_oppose &&
                find_loss(objective.loss.name).needs(objective.loss).directed) {
-      find(false,
-           fmt::format("{}: left texts have {} words and right texts {} (medians), but the {} of "
-                       "the {} have {} and its {} {}; loss '{}' looks from left to right: if the "
-                       "sides are exchanged, {}",
-                       set.file, set.review.left_words, set.review.right_words, left, test.what,
-                       test.review.left_words, right, test.review.right_words, objective.loss.name,
-                       advice));
+      find(false, fmt::format("{}: left texts have {} words and right texts {} (medians), but the "
+                              "{} of the {} have {} and its {} {}; loss '{}' looks from left to "
+                              "right: if the sides are exchanged, {}",
+                              set.file, set.review.left_words, set.review.right_words, left,
+                              test.what, test.review.left_words, right, test.review.right_words,
+                              objective.loss.name, advice));
     }
   }
 
@@ -220,8 +218,7 @@ class Reviewer {
     }
     find(leak.is_mistake(),
          fmt::format(
-             "{}: {} of the {} {} of the {} ({:.1f} %) stand in this training data, such as "
-             "{}{}",
+             "{}: {} of the {} {} of the {} ({:.1f} %) stand in this training data, such as {}{}",
              set.file, leak.found, leak.examples, test.unit(), test.what, 100 * leak.found_share(),
              fmt::join(shown, " and "), leak.is_mistake() ? "; " + leak_advice(place, test) : ""));
   }
@@ -236,8 +233,8 @@ class Reviewer {
     const std::string exclude = fmt::format("{}.data.exclude=[{}]", place, file);
     return test.texts.is_ranking
                ? fmt::format(
-                     "test on other queries, or leave out the pairs of all queries in that "
-                     "file with {}",
+                     "test on other queries, or leave out the pairs of all queries in that file "
+                     "with {}",
                      exclude)
                : fmt::format("leave them out with {}, or test on another split", exclude);
   }

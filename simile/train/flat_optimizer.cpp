@@ -37,8 +37,7 @@ class FlushDenormals {
 
 DeferredTable deferred_table(const ParameterSlot& slot) {
   SIMILE_CHECK(slot.shape.size() == 2, ErrorKind::kInput,
-               "optimiser: '{}' should be a matrix to be updated by rows, it has {} "
-               "dimensions",
+               "optimiser: '{}' should be a matrix to be updated by rows, it has {} dimensions",
                slot.name, slot.shape.size());
   return {slot.offset, slot.shape[0], slot.shape[1]};
 }
@@ -256,8 +255,8 @@ void FlatOptimizer::load_state(OptimizerState state) {
                state.step);
   for (const int64_t row_step : state.row_steps) {
     SIMILE_CHECK(row_step >= state.step - remembered && row_step <= state.step, ErrorKind::kInput,
-                 "checkpoint: an embedding row stands at step {} of {}, with {} learning "
-                 "rates kept; it is damaged",
+                 "checkpoint: an embedding row stands at step {} of {}, with {} learning rates "
+                 "kept; it is damaged",
                  row_step, state.step, remembered);
   }
   state_ = std::move(state);

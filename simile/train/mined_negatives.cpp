@@ -287,9 +287,8 @@ NegativeMiner::Negatives NegativeMiner::read(size_t objective, int64_t epoch) {
   const Pool& texts = pool(objective);
   const ObjectiveMiningOptions& mine = options_.objectives[objective].mine;
   SIMILE_CHECK(object.text("fingerprint") == texts.fingerprint(), ErrorKind::kInput,
-               "'{}' was mined for other data than {} has now; run again with "
-               "--overwrite",
-               path, data_[objective].train->file);
+               "'{}' was mined for other data than {} has now; run again with --overwrite", path,
+               data_[objective].train->file);
   detail::check_seal(json, path, "run again with --overwrite");
   const auto rows = static_cast<int32_t>(texts.plan().texts.size());
   Negatives negatives;

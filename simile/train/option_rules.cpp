@@ -50,14 +50,13 @@ void check_dev(const ObjectiveOptions& objective) {
   const PairDataOptions& data = objective.data;
   check_rules(
       {{!dev.part.empty() && !data.folds.is_set() && !data.ranking.folds.is_set(),
-        fmt::format("{}: `dev: {{part: {}}}` is a part of folds, and the data has none; set folds "
-                    "there",
-                    data.file(), dev.part)},
-       {dev.limit > 0 && dev.path.empty() && dev.qrels.empty() && dev.skip == 0 && dev.part.empty(),
         fmt::format(
-            "{}: `dev: {{limit: {}}}` would measure the loss on the first training examples; "
-            "give dev.path, or dev.skip and data.limit",
-            data.file(), dev.limit)}});
+            "{}: `dev: {{part: {}}}` is a part of folds, and the data has none; set folds there",
+            data.file(), dev.part)},
+       {dev.limit > 0 && dev.path.empty() && dev.qrels.empty() && dev.skip == 0 && dev.part.empty(),
+        fmt::format("{}: `dev: {{limit: {}}}` would measure the loss on the first training "
+                    "examples; give dev.path, or dev.skip and data.limit",
+                    data.file(), dev.limit)}});
 }
 
 void check_mining(const StageOptions& stage, const ObjectiveOptions& objective) {
@@ -87,9 +86,8 @@ void check_mining(const StageOptions& stage, const ObjectiveOptions& objective) 
        {again && !objective.teachers.empty(),
         place + ": teachers' vectors are stored once, `every_epochs` brings other texts; set "
                 "every_epochs: 0"},
-       {again && stage.frozen,
-        place + ": the encoder is `frozen`, so mining again would find the same; set "
-                "every_epochs: 0"}});
+       {again && stage.frozen, place + ": the encoder is `frozen`, so mining again would find the "
+                                       "same; set every_epochs: 0"}});
 }
 
 void check_objectives(const TrainOptions& options, size_t number) {
@@ -130,14 +128,13 @@ void check_selection(const TrainOptions& options, const StageOptions& stage) {
   if (!measured.empty()) during.emplace_back(kLossEvaluation);
   const Lines& metrics = stage.selection.metric;
   const auto losses = std::count_if(metrics.begin(), metrics.end(), is_loss_metric);
-  check_rules(
-      {{metrics.empty() && stage.selection.early_stop.patience > 0,
-        place + "early_stop.patience counts evaluations without a better selection.metric, and "
-                "there is none; name one, such as dev.spearman or loss.all"},
-       {losses > 0 && losses < static_cast<int64_t>(metrics.size()),
-        fmt::format("{}selection.metric [{}] mixes losses, which should fall, with metrics, which "
-                    "should rise; name one kind",
-                    place, fmt::join(metrics, ", "))}});
+  check_rules({{metrics.empty() && stage.selection.early_stop.patience > 0,
+                place + "early_stop.patience counts evaluations without a better selection.metric, "
+                        "and there is none; name one, such as dev.spearman or loss.all"},
+               {losses > 0 && losses < static_cast<int64_t>(metrics.size()),
+                fmt::format("{}selection.metric [{}] mixes losses, which should fall, with "
+                            "metrics, which should rise; name one kind",
+                            place, fmt::join(metrics, ", "))}});
   for (const std::string& metric : metrics) {
     const FigureName figure = split_figure_name(metric);
     check_rules({{!has(during, figure.evaluation),
@@ -165,14 +162,14 @@ void check_stage(const TrainOptions& options, size_t number) {
   check_rules({{stage.objectives.empty(),
                 place + " has no `objectives`, expected at least one: {data: ..., loss: ...}"}});
   check_objectives(options, number);
-  check_rules({{mixing.mixing != "shares" && has_share,
-                fmt::format("{}: an objective's `share` belongs to `mixing: shares`, found "
-                            "`mixing: {}`",
-                            place, mixing.mixing)},
-               {mixing.mixing != "round_robin" && mixing.mixing_ends != "longest",
-                fmt::format("{}: `mixing_ends: {}` belongs to `mixing: round_robin`, found "
-                            "`mixing: {}`, whose epochs end by themselves",
-                            place, mixing.mixing_ends, mixing.mixing)}});
+  check_rules(
+      {{mixing.mixing != "shares" && has_share,
+        fmt::format("{}: an objective's `share` belongs to `mixing: shares`, found `mixing: {}`",
+                    place, mixing.mixing)},
+       {mixing.mixing != "round_robin" && mixing.mixing_ends != "longest",
+        fmt::format("{}: `mixing_ends: {}` belongs to `mixing: round_robin`, found `mixing: {}`, "
+                    "whose epochs end by themselves",
+                    place, mixing.mixing_ends, mixing.mixing)}});
   check_selection(options, stage);
   const bool is_smoothed = stage.siar.weight > 0 || stage.siar.bregman > 0;
   check_rules(
@@ -194,9 +191,9 @@ void check_stage(const TrainOptions& options, size_t number) {
                               "has it as a whole; leave one of the two out",
                               place, objective.chunk_tokens)}});
   }
-  check_rules({{stage.frozen && is_smoothed,
-                place + ": `siar` smooths the encoder, which is `frozen`; leave one of the two "
-                        "out"}});
+  check_rules(
+      {{stage.frozen && is_smoothed,
+        place + ": `siar` smooths the encoder, which is `frozen`; leave one of the two out"}});
 }
 
 template <typename T>

@@ -39,8 +39,8 @@ int64_t parse_count(const std::string& name, const std::string& text) {
   char* end = nullptr;
   const long long number = std::strtoll(text.c_str(), &end, 10);
   SIMILE_CHECK(!text.empty() && *end == 0 && number >= 0 && number <= 1000000, ErrorKind::kUsage,
-               "{} in the environment: expected a number from 0, found '{}'; it is set "
-               "by torchrun, mpirun, srun or `simile train --processes`",
+               "{} in the environment: expected a number from 0, found '{}'; it is set by "
+               "torchrun, mpirun, srun or `simile train --processes`",
                name, text);
   return number;
 }
@@ -55,9 +55,8 @@ std::string find_address(const LauncherNames& names, const Variable& variable, i
     if (local && parse_count(names.local_size, *local) == size) return "127.0.0.1";
   }
   throw_error(ErrorKind::kUsage,
-              "{} says that {} processes train together, but MASTER_ADDR is not set; "
-              "set it to the name of the machine of rank 0, and MASTER_PORT to a free "
-              "port there",
+              "{} says that {} processes train together, but MASTER_ADDR is not set; set it to the "
+              "name of the machine of rank 0, and MASTER_PORT to a free port there",
               names.size, size);
 }
 

@@ -113,10 +113,10 @@ void check_dev(const TrainOptions& options, const std::vector<FoldPlace>& places
   }
   if (!reads_dev) return;
   for (const FoldPlace& place : places) {
-    SIMILE_CHECK(!place.is_trained || place.folds->part == "fit", ErrorKind::kRecipe,
-                 "{}: `part: {}` trains on what `part: dev` is for; take `part: fit`, "
-                 "which leaves it out",
-                 place.name, place.folds->part);
+    SIMILE_CHECK(
+        !place.is_trained || place.folds->part == "fit", ErrorKind::kRecipe,
+        "{}: `part: {}` trains on what `part: dev` is for; take `part: fit`, which leaves it out",
+        place.name, place.folds->part);
   }
 }
 
@@ -127,8 +127,8 @@ bool is_tested(const EvaluationOptions& evaluation) {
 [[noreturn]] void refuse_selection(const StageOptions& stage, const std::string& metric,
                                    const std::string& place) {
   throw_error(ErrorKind::kRecipe,
-              "stage '{}': selection.metric '{}' chooses by `part: test` of {}, which is "
-              "to be tested on; let it read `part: dev`, and training `part: fit`",
+              "stage '{}': selection.metric '{}' chooses by `part: test` of {}, which is to be "
+              "tested on; let it read `part: dev`, and training `part: fit`",
               stage.name, metric, place);
 }
 
@@ -157,21 +157,21 @@ void check_selection(const TrainOptions& options) {
 void check_place(const TrainOptions& options, const FoldPlace& place, const FoldPlace& first) {
   const FoldOptions& folds = *place.folds;
   SIMILE_CHECK(folds.folds == 0 || folds.folds == options.folds, ErrorKind::kRecipe,
-               "`folds: {}` of the recipe and `folds: {}` of {} cut the same data "
-               "differently; leave the latter out",
+               "`folds: {}` of the recipe and `folds: {}` of {} cut the same data differently; "
+               "leave the latter out",
                options.folds, folds.folds, place.name);
   SIMILE_CHECK(folds.fold == 0, ErrorKind::kRecipe,
-               "{}: `fold: {}` reads one fold, and `folds: {}` of the recipe trains "
-               "with each in turn; leave one of the two out",
+               "{}: `fold: {}` reads one fold, and `folds: {}` of the recipe trains with each in "
+               "turn; leave one of the two out",
                place.name, folds.fold, options.folds);
   SIMILE_CHECK(folds.fold_seed == first.folds->fold_seed, ErrorKind::kRecipe,
-               "{} and {} have fold_seed {} and {}: what one of them tests on the other "
-               "would train on; give both the same",
+               "{} and {} have fold_seed {} and {}: what one of them tests on the other would "
+               "train on; give both the same",
                first.name, place.name, first.folds->fold_seed, folds.fold_seed);
   SIMILE_CHECK(place.source == first.source, ErrorKind::kRecipe,
-               "{} and {} cut different data, or other rows or columns of it, into "
-               "folds: what one of them tests on the other may train on; a recipe cuts "
-               "one set, read the same way wherever it has a `part`",
+               "{} and {} cut different data, or other rows or columns of it, into folds: what one "
+               "of them tests on the other may train on; a recipe cuts one set, read the same way "
+               "wherever it has a `part`",
                first.name, place.name);
 }
 
@@ -181,10 +181,10 @@ void check_uncut(const TrainOptions& options, const FoldPlace& cut) {
     for (size_t o = 0; o < options.stages[s].objectives.size(); ++o) {
       const PairDataOptions& data = options.stages[s].objectives[o].data;
       const bool is_cut = data.folds.is_set() || data.ranking.folds.is_set();
-      SIMILE_CHECK(is_cut || files_of(data) != cut.files, ErrorKind::kRecipe,
-                   "stages.{}.objectives.{}.data trains on all of what {} is a part of; "
-                   "set its `part` too",
-                   s, o, cut.name);
+      SIMILE_CHECK(
+          is_cut || files_of(data) != cut.files, ErrorKind::kRecipe,
+          "stages.{}.objectives.{}.data trains on all of what {} is a part of; set its `part` too",
+          s, o, cut.name);
     }
   }
 }
@@ -250,9 +250,9 @@ void check_same_recipe(const std::string& folder, const std::string& begun,
   }
   const size_t rest = changes.size() - shown.size();
   throw_error(ErrorKind::kUsage,
-              "the run in '{0}' was begun with other options than the recipe and the command "
-              "line give now: {1}{2}; `simile train {0} --resume` goes on with those it was "
-              "begun with, --overwrite or another --output begins with those given now",
+              "the run in '{0}' was begun with other options than the recipe and the command line "
+              "give now: {1}{2}; `simile train {0} --resume` goes on with those it was begun with, "
+              "--overwrite or another --output begins with those given now",
               folder, fmt::join(shown, "; "), rest > 0 ? fmt::format("; and {} more", rest) : "");
 }
 
@@ -273,9 +273,8 @@ void apply_folds(TrainOptions& options) {
   SIMILE_CHECK(options.folds >= 2, ErrorKind::kRecipe, "`folds: {}`: expected at least 2",
                options.folds);
   SIMILE_CHECK(options.runs == 1, ErrorKind::kRecipe,
-               "the recipe has `folds: {}` and `runs: {}`: each fold is trained with "
-               "one seed; leave one of the two out, and train with `seed: {}` again "
-               "for another",
+               "the recipe has `folds: {}` and `runs: {}`: each fold is trained with one seed; "
+               "leave one of the two out, and train with `seed: {}` again for another",
                options.folds, options.runs, options.seed + 1);
   const std::vector<FoldPlace> places = fold_places(options);
   const auto count = [&](bool is_trained) {
@@ -283,13 +282,12 @@ void apply_folds(TrainOptions& options) {
                          [&](const FoldPlace& place) { return place.is_trained == is_trained; });
   };
   SIMILE_CHECK(count(true) > 0, ErrorKind::kRecipe,
-               "`folds: {}`, but no data that is trained on has a `part`; set `part: "
-               "train` in an objective's data, or `part: fit` where `part: dev` is "
-               "evaluated",
+               "`folds: {}`, but no data that is trained on has a `part`; set `part: train` in an "
+               "objective's data, or `part: fit` where `part: dev` is evaluated",
                options.folds);
   SIMILE_CHECK(count(false) > 0, ErrorKind::kRecipe,
-               "`folds: {}`, but nothing is tested on the part left out; set `part: "
-               "test` in one of the tests",
+               "`folds: {}`, but nothing is tested on the part left out; set `part: test` in one "
+               "of the tests",
                options.folds);
   check_dev(options, places);
   check_uncut(options, places[0]);

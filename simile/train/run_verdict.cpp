@@ -263,8 +263,7 @@ std::string describe_margin(const std::string& stage, const TripletOptions& opti
       "which gives every anchor positives",
       stage, loss, options.margin, vectors.rows, distance,
       options.mining == "batch_hard" ? "mining: batch_hard, the hardest triplets alone, often ends "
-                                       "so: take batch_semi_hard or "
-                                       "batch_all,"
+                                       "so: take batch_semi_hard or batch_all,"
                                      : "Take");
 }
 

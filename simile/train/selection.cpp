@@ -211,51 +211,47 @@ std::vector<std::string> likely_causes(const StageCourse& course) {
   if (course.steps == 0) return {"no step was taken: `steps` and `epochs` of the stage are 0"};
   if (course.values.size() < 2) return {};
   if (!course.is_start_best()) {
-    return {
-        fmt::format("training went on too long: {} was best at step {:.0f} of {} ({}), but the "
-                    "last weights were kept; name it as selection.metric with keep: best, or "
-                    "train for fewer steps",
-                    course.metric, course.best().x, course.steps, course.show(course.best().y))};
+    return {fmt::format(
+        "training went on too long: {} was best at step {:.0f} of {} ({}), but the last weights "
+        "were kept; name it as selection.metric with keep: best, or train for fewer steps",
+        course.metric, course.best().x, course.steps, course.show(course.best().y))};
   }
   std::vector<std::string> causes;
   const Moves moves(course);
   if (!course.is_loss && !course.lower_is_better && course.values[0].y >= kAlmostPerfect) {
     causes.push_back(
-        fmt::format("the start is almost at its best already ({} of 100): little is left to "
-                    "gain",
+        fmt::format("the start is almost at its best already ({} of 100): little is left to gain",
                     course.show(course.values[0].y)));
   }
   const bool has_fallen = course.loss_change && *course.loss_change < kLossFell;
   if (moves.largest <= moves.tolerance) {
     causes.push_back(
-        fmt::format("the learning rate {:g} is too low, or {} steps are too few: {} "
-                    "moved by at most {}; try learning_rate {:g}, or more epochs",
+        fmt::format("the learning rate {:g} is too low, or {} steps are too few: {} moved by at "
+                    "most {}; try learning_rate {:g}, or more epochs",
                     course.learning_rate, course.steps, course.metric, course.show(moves.largest),
                     10 * course.learning_rate));
     if (course.loss_change && *course.loss_change <= kLossFellMuch) {
       causes.push_back(
-          fmt::format("what the training data teach does not bear on {}: {}; are they "
-                      "of the same kind as the evaluation's, with the right columns "
-                      "and loss?",
+          fmt::format("what the training data teach does not bear on {}: {}; are they of the same "
+                      "kind as the evaluation's, with the right columns and loss?",
                       course.metric, show_change(course)));
     }
   } else if (moves.all_worse) {
     const std::string because =
         course.loss_change && !has_fallen ? ", and " + show_change(course) : "";
     causes.push_back(
-        fmt::format("the learning rate {:g} is too high: {} was worse at every "
-                    "evaluation from the first on{}; try learning_rate {:g}",
+        fmt::format("the learning rate {:g} is too high: {} was worse at every evaluation from the "
+                    "first on{}; try learning_rate {:g}",
                     course.learning_rate, course.metric, because, course.learning_rate / 10));
     causes.push_back(
-        fmt::format("the training data do not fit what {} asks{}: are the pairs, their "
-                    "labels and columns, and the loss those of the evaluation's task?",
+        fmt::format("the training data do not fit what {} asks{}: are the pairs, their labels and "
+                    "columns, and the loss those of the evaluation's task?",
                     course.metric, has_fallen ? " (" + show_change(course) + ")" : ""));
     if (has_fallen) std::reverse(causes.end() - 2, causes.end());
   } else {
     causes.push_back(
-        fmt::format("the start is hard to better with these data: {} went at most {} "
-                    "away from it; more data, or a learning rate other than {:g}, may "
-                    "bring a gain",
+        fmt::format("the start is hard to better with these data: {} went at most {} away from it; "
+                    "more data, or a learning rate other than {:g}, may bring a gain",
                     course.metric, course.show(moves.largest), course.learning_rate));
   }
   // The standard error of a mean of so many numbers, half of them 0 and half of them 1.
@@ -270,8 +266,8 @@ std::vector<std::string> likely_causes(const StageCourse& course) {
   const size_t later = course.values.size() - 1;
   if (later <= 2 && moves.largest > moves.tolerance) {
     causes.push_back(
-        fmt::format("{} after the start: better weights may lie between; set "
-                    "selection.every_steps to evaluate more often",
+        fmt::format("{} after the start: better weights may lie between; set selection.every_steps "
+                    "to evaluate more often",
                     later == 1 ? "there was one evaluation" : "there were two evaluations"));
   }
   return causes;

@@ -55,8 +55,7 @@ std::string describe_silent(const std::vector<Sign>& before, const std::vector<S
   }
   if (behind.empty()) return "";
   return fmt::format(
-      "rank {} lives but has not come this far: look what it does, or raise "
-      "--timeout",
+      "rank {} lives but has not come this far: look what it does, or raise --timeout",
       fmt::join(behind, ", "));
 }
 

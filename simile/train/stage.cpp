@@ -346,13 +346,12 @@ bool Stage::halve_chunks(const StepPart& part) {
   const std::vector<int32_t> texts = set.texts_of(part.examples);
   const int64_t tokens = count_tokens(set, texts, static_cast<int64_t>(texts.size()));
   if (!objective.halve_chunks(tokens)) return false;
-  events_.warning(fmt::format(
-      "the device's memory does not suffice for a batch of {} tokens{}: at most {} are encoded at "
-      "a "
-      "time from now on, with the gradient of the whole batch; `chunk_tokens: {}` says so from the "
-      "start",
-      tokens, objectives_.size() > 1 ? fmt::format(" of '{}'", objective.name()) : "",
-      objective.chunk_tokens(), objective.chunk_tokens()));
+  events_.warning(
+      fmt::format("the device's memory does not suffice for a batch of {} tokens{}: at most {} are "
+                  "encoded at a time from now on, with the gradient of the whole batch; "
+                  "`chunk_tokens: {}` says so from the start",
+                  tokens, objectives_.size() > 1 ? fmt::format(" of '{}'", objective.name()) : "",
+                  objective.chunk_tokens(), objective.chunk_tokens()));
   return true;
 }
 
@@ -441,11 +440,11 @@ void Stage::fail_step(int64_t step, const std::vector<StepPart>& parts, const ch
                              : "",
                          objectives_[part.objective].options().data.file());
   }
-  throw_error(ErrorKind::kFailed,
-              "{} of step {} is {} ({}, numbered from 0); likely causes: a learning "
-              "rate too high ({}), a temperature too low, or a model whose weights are "
-              "damaged; the last checkpoint is kept",
-              what, step, value, pairs, options_.learning_rate);
+  throw_error(
+      ErrorKind::kFailed,
+      "{} of step {} is {} ({}, numbered from 0); likely causes: a learning rate too high ({}), a "
+      "temperature too low, or a model whose weights are damaged; the last checkpoint is kept",
+      what, step, value, pairs, options_.learning_rate);
 }
 
 }  // namespace simile

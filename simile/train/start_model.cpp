@@ -40,8 +40,8 @@ std::vector<float> head_weights(const HeadSettings& head, const SavedHead* saved
     return weights;
   }
   SIMILE_CHECK(options_to_json(head) == options_to_json(saved->settings), ErrorKind::kRecipe,
-               "the model has a head '{}' with other settings than the recipe's; leave "
-               "it out of the recipe to go on with the model's, or call yours otherwise",
+               "the model has a head '{}' with other settings than the recipe's; leave it out of "
+               "the recipe to go on with the model's, or call yours otherwise",
                head.name);
   return read_head_weights(*saved, hidden);
 }
@@ -71,14 +71,13 @@ void add_heads(const TrainOptions& options, const std::vector<SavedHead>& saved,
 void check_trainable(const ModelFolder& model) {
   const ModelSettings& settings = model.settings;
   SIMILE_CHECK(settings.modules.empty(), ErrorKind::kRecipe,
-               "the model '{}' has the module {} after pooling, which training does not "
-               "support; start from its encoder alone (a folder with config.json, "
-               "weights and tokenizer, but without modules.json)",
+               "the model '{}' has the module {} after pooling, which training does not support; "
+               "start from its encoder alone (a folder with config.json, weights and tokenizer, "
+               "but without modules.json)",
                model.path, module_kind_name(settings.modules[0].kind));
   SIMILE_CHECK(!settings.lower_case, ErrorKind::kRecipe,
-               "the model '{}' lower-cases texts before its tokenizer "
-               "(\"do_lower_case\"), which training does not support; set it to false "
-               "and lower-case the data",
+               "the model '{}' lower-cases texts before its tokenizer (\"do_lower_case\"), which "
+               "training does not support; set it to false and lower-case the data",
                model.path);
 }
 
@@ -216,10 +215,10 @@ StartModel make_model(const TrainOptions& options, EventSink& events) {
 // What a static encoder has no place for.
 void check_static(const TrainOptions& options) {
   const auto refuse = [](const std::string& what, const std::string& instead) {
-    throw_error(ErrorKind::kRecipe,
-                "{}, but a static encoder averages the vectors of a text's tokens and "
-                "has no attention; {}",
-                what, instead);
+    throw_error(
+        ErrorKind::kRecipe,
+        "{}, but a static encoder averages the vectors of a text's tokens and has no attention; {}",
+        what, instead);
   };
   if (options.attention_dropout > 0) {
     refuse("`attention_dropout` is set", "leave it out; `hidden_dropout` drops numbers of vectors");
@@ -236,8 +235,8 @@ bool has_static_part(const EncoderConfig& config) {
 void check_static_learning_rate(const TrainOptions& options, const EncoderConfig& config) {
   for (const StageOptions& stage : options.stages) {
     SIMILE_CHECK(stage.static_learning_rate == 0 || has_static_part(config), ErrorKind::kRecipe,
-                 "stage '{}': `static_learning_rate` is for the static parts of a "
-                 "joined model, and this one has none; set `learning_rate`",
+                 "stage '{}': `static_learning_rate` is for the static parts of a joined model, "
+                 "and this one has none; set `learning_rate`",
                  stage.name);
   }
 }
@@ -277,8 +276,8 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   const bool has_states = !start.settings.pooling.modes.empty();
   for (const HeadSettings& head : start.heads) {
     SIMILE_CHECK(has_states || head.input != "joint", ErrorKind::kRecipe,
-                 "the head '{}' reads two texts as one sequence (input: joint), but a "
-                 "{} encoder cannot; give it `input: pair`, or start from a transformer",
+                 "the head '{}' reads two texts as one sequence (input: joint), but a {} encoder "
+                 "cannot; give it `input: pair`, or start from a transformer",
                  head.name, config.model_type);
   }
   check_static_learning_rate(options, config);

@@ -25,11 +25,11 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
     members.field("pooling", pooling, choice_info("tokens to embedding", pooling_mode_names()));
   });
   v.only_for("family", {"static"}, [this](OptionVisitor& members) {
-    members.field("start", start,
-                  choice_info("directions of the tokens' vectors: random; or ppmi, counted in the "
-                              "corpus, so that tokens of the same neighbourhood begin near each "
-                              "other",
-                              {"random", "ppmi"}));
+    members.field(
+        "start", start,
+        choice_info("directions of the tokens' vectors: random; or ppmi, counted in the corpus, so "
+                    "that tokens of the same neighbourhood begin near each other",
+                    {"random", "ppmi"}));
     members.field("corpus", corpus,
                   path_info("files with one text a line, by which rare tokens begin with longer "
                             "vectors; empty: all begin alike"));
@@ -42,11 +42,10 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
                   {"a token that comes n times in a text counts n^saturation times; below 1 only "
                    "Simile reads the model",
                    "", 0, 1});
-    members.field(
-        "half_position", half_position,
-        {"the token at this place in a text counts half of the first; 0: all alike; above "
-         "0 only Simile reads the model",
-         "tokens", 0, kLargestHalfPosition});
+    members.field("half_position", half_position,
+                  {"the token at this place in a text counts half of the first; 0: all alike; "
+                   "above 0 only Simile reads the model",
+                   "tokens", 0, kLargestHalfPosition});
   });
 }
 
@@ -62,11 +61,12 @@ void DevDataOptions::visit(OptionVisitor& v) {
 
 void ObjectiveMiningOptions::visit(OptionVisitor& v) {
   visit_method(v, {"none"});
-  v.field("as", as,
-          choice_info("what mined negatives become: columns, more negatives of each example; "
-                      "pairs, examples of the anchor and the negative with target 0; auto: pairs "
-                      "with ranks, columns otherwise",
-                      {"auto", "columns", "pairs"}));
+  v.field(
+      "as", as,
+      choice_info(
+          "what mined negatives become: columns, more negatives of each example; pairs, examples "
+          "of the anchor and the negative with target 0; auto: pairs with ranks, columns otherwise",
+          {"auto", "columns", "pairs"}));
   visit_selection(v);
   v.field("positive_above", positive_above,
           {"examples with a target above this are positives, whose texts are never mined"});
@@ -175,12 +175,11 @@ void StageOptions::visit(OptionVisitor& v) {
           {"batches whose gradients make one step; each is a batch of its own to losses that take "
            "other texts of the batch as negatives (see chunk_tokens)",
            "batches", 1, 1e6});
-  v.field(
-      "learning_rate", learning_rate,
-      {"peak learning rate; 0: by the kind of model, which the run prints and keeps: 2e-5 for a "
-       "pretrained transformer, 5e-5 with at most 512 hidden units, 2e-4 with at most 256, 1e-3 "
-       "from random weights, 2e-3 for a static table; sgd has none",
-       "", 0, 10});
+  v.field("learning_rate", learning_rate,
+          {"peak learning rate; 0: by the kind of model, which the run prints and keeps: 2e-5 for "
+           "a pretrained transformer, 5e-5 with at most 512 hidden units, 2e-4 with at most 256, "
+           "1e-3 from random weights, 2e-3 for a static table; sgd has none",
+           "", 0, 10});
   v.field(
       "head_learning_rate", head_learning_rate,
       {"peak learning rate of the heads; 0: learning_rate, or 1e-3 where that is 0", "", 0, 10});
@@ -211,17 +210,16 @@ void StartOptions::visit_start(OptionVisitor& v) {
   v.field("device", device,
           {"where the encoder, the losses and the optimiser are, and evaluation, neighbours and "
            "mining: cpu, cuda, or cuda:1 for the second GPU"});
-  v.field(
-      "compute", compute,
-      choice_info("what large matrix products round their numbers to, with sums, weights and all "
-                  "else in fp32: bf16 makes steps more than twice as fast, on GPUs and on "
-                  "processors that have it (AMX, AVX-512-BF16). Products of a transformer's "
-                  "matrices, forward and backward, and those of its gradients; on the CPU also the "
-                  "scores of all pairs of a batch in the losses bsc, mnrl, simcse and combo, where "
-                  "it has no equal texts or treats them as negatives; evaluation is in fp32 with "
-                  "either. tf32: what GPUs make of fp32 products when allowed to, 11 bits of each "
-                  "number, in evaluation too",
-                  compute_names()));
+  v.field("compute", compute,
+          choice_info(
+              "what large matrix products round their numbers to, with sums, weights and all else "
+              "in fp32: bf16 makes steps more than twice as fast, on GPUs and on processors that "
+              "have it (AMX, AVX-512-BF16). Products of a transformer's matrices, forward and "
+              "backward, and those of its gradients; on the CPU also the scores of all pairs of a "
+              "batch in the losses bsc, mnrl, simcse and combo, where it has no equal texts or "
+              "treats them as negatives; evaluation is in fp32 with either. tf32: what GPUs make "
+              "of fp32 products when allowed to, 11 bits of each number, in evaluation too",
+              compute_names()));
 }
 
 void EarlyStopOptions::visit(OptionVisitor& v) {
@@ -282,16 +280,15 @@ void TrainOptions::visit(OptionVisitor& v) {
                       "training data, sides that are exchanged or hold no texts, data from which "
                       "the loss cannot learn): stop the run, are warnings, or are not looked for",
                       {"stop", "warn", "off"}));
-  v.field("precision", precision,
-          choice_info("numbers in the saved model; the final evaluations are of the weights as "
-                      "saved",
-                      {"fp32", "fp16"}));
-  save.visit(v);
   v.field(
-      "runs", runs,
-      {"train so many times, with the seeds seed, seed + 1, ...: reported are each run, mean and "
-       "standard deviation, and the best on selection.metric, whose model is kept",
-       "runs", 1, 1000});
+      "precision", precision,
+      choice_info("numbers in the saved model; the final evaluations are of the weights as saved",
+                  {"fp32", "fp16"}));
+  save.visit(v);
+  v.field("runs", runs,
+          {"train so many times, with the seeds seed, seed + 1, ...: reported are each run, mean "
+           "and standard deviation, and the best on selection.metric, whose model is kept",
+           "runs", 1, 1000});
   v.field("folds", folds,
           {"train so many times, each fold of the data being the test part once: data, evaluations "
            "and tests with a `part` are cut into so many folds. Reported are each fold, mean and "
