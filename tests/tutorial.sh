@@ -21,4 +21,6 @@ expect() { grep -qE "$1" "$work/said" || { cat "$work/said" >&2; echo "expected 
 expect '^verdict: helped.*; dev map [0-9.]+ -> [0-9.]+ \(\+[1-9]'
 expect '^ +1 +[0-9.]+ +0\.[0-9]+ +[0-9.]+ +billing-cancel-renewal '
 expect '^checksums +right'
+expect '^\{"label":"bicycle","similarity":0[.]'
+expect '^\{"label":null,"similarity":0[.]'
 grep -q '</html>' report.html
