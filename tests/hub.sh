@@ -13,9 +13,11 @@ trap '[ -z "$server" ] || kill $server 2>/dev/null; rm -rf "$work"' EXIT
 fail() { echo "hub.sh: $*" >&2; exit 1; }
 start() { # [--slow RATE]
   [ -z "$server" ] || kill "$server"
+  rm -f "$work/address"
   "$here/hub_server.py" "$model" acme/encoder "$@" >"$work/address" &
   server=$!
-  for _ in $(seq 100); do [ -s "$work/address" ] && break; sleep 0.1; done
+  for _ in $(seq 600); do [ -s "$work/address" ] && break; sleep 0.1; done
+  [ -s "$work/address" ] || fail "the local hub does not start"
   HF_ENDPOINT=$(cat "$work/address"); export HF_ENDPOINT
 }
 export HF_HUB_DISABLE_PROGRESS_BARS=1 HF_HUB_DISABLE_XET=1 HF_HUB_DISABLE_TELEMETRY=1

@@ -295,7 +295,7 @@ TEST_F(IntegrityTest, WhatAnIndexLacksOrGetsEmptyIsTold) {
   expect_error("simile index add --index index --corpus body.tsv", 3,
                "Name the column to use: text");
   EXPECT_EQ(shell("simile index add --index index --corpus body.tsv --text body").code, 0);
-  expect_error("simile search --index index --queries body.tsv", 3, "in the header line");
+  expect_error("simile search --index index --queries body.tsv", 3, "columns found: id, body");
 }
 
 }  // namespace
