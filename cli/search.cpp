@@ -29,6 +29,7 @@ const std::vector<std::string> kFormatNames = {"table", "json", "jsonl", "trec"}
 struct Arguments {
   std::string index, model, query, queries, output, reranker;
   std::optional<std::string> format;
+  CorpusColumns columns;  // of queries
   SearchRequest request;
   ModelOptions encode = index_model_options();
 
@@ -39,6 +40,7 @@ struct Arguments {
     v.field("queries", queries,
             {"Queries: .tsv, .csv or .jsonl with id and text; or .txt, or - for stdin, with one a "
              "line, whose id is the line's number"});
+    v.all_but({"title", "metadata"}, [this](OptionVisitor& of) { columns.visit(of); });
     v.all_but({"query", "rerank", "text", "marks", "prompt_name"},
               [this](OptionVisitor& fields) { request.visit(fields); });
     v.field("rerank", reranker,
@@ -71,9 +73,9 @@ struct ShownQuery {
 };
 
 // One query a line, whose ids are the lines' numbers.
-std::vector<Query> read_lines(const std::string& input, Terminal& terminal) {
+std::vector<Query> read_lines(const Arguments& arguments, Terminal& terminal) {
   std::vector<Query> queries;
-  TextListReader reader = open_texts(input);
+  TextListReader reader = open_texts(arguments.queries, arguments.columns.table.encoding);
   TextItem item;
   while (reader.next(item)) {
     check_signal();
@@ -91,9 +93,9 @@ bool is_plain_text(const std::string& path) {
 
 std::vector<Query> read_queries(const Arguments& arguments, Terminal& terminal) {
   if (!arguments.query.empty()) return {{"query", arguments.query}};
-  if (is_plain_text(arguments.queries)) return read_lines(arguments.queries, terminal);
+  if (is_plain_text(arguments.queries)) return read_lines(arguments, terminal);
   std::vector<Query> queries;
-  CorpusReader reader(arguments.queries, CorpusReader::Titles::kIgnore);
+  CorpusReader reader(arguments.queries, CorpusReader::Titles::kIgnore, arguments.columns);
   CorpusText text;
   while (reader.next(text)) {
     check_signal();

@@ -98,7 +98,7 @@ TEST_F(InitTest, ATableOfAnotherEncodingAndSeparatorIsTheSameAtEveryDoor) {
   EXPECT_THAT(outcome.err, HasSubstr("b.csv is separated by ';'"));
   EXPECT_THAT(shell("simile encode --model $M --input b.csv --text body --delimiter ';'").err,
               AllOf(HasSubstr("bytes are not UTF-8 and were read as U+FFFD, the first in b.csv:2; "
-                              "name the file's encoding, such as --encoding windows-1252")));
+                              "name the file's encoding, such as windows-1252 (--encoding)")));
 }
 
 TEST_F(InitTest, ARecipeElsewhereFindsTheTable) {

@@ -197,7 +197,7 @@ std::string ReadReport::warning() const {
   if (replaced_bytes > 0) {
     parts.push_back(
         fmt::format("{}: {} bytes are not UTF-8 and were read as U+FFFD, the first in {}; name the "
-                    "file's encoding, such as --encoding windows-1252",
+                    "file's encoding, such as windows-1252 (--encoding), or convert it to UTF-8",
                     file, replaced_bytes, first_replaced));
   }
   if (!separator.empty()) {

@@ -193,7 +193,7 @@ TEST(Reader, ByteOrderMarkBlankLinesAndBrokenBytesAreReported) {
   EXPECT_EQ(reader.report().replaced_bytes, 1);
   EXPECT_THAT(reader.report().warning(),
               AllOf(HasSubstr("1 bytes are not UTF-8"), HasSubstr(".tsv:"),
-                    HasSubstr("--encoding windows-1252")));
+                    HasSubstr("such as windows-1252 (--encoding)")));
   EXPECT_EQ(ReadReport().warning(), "");
 }
 
