@@ -18,8 +18,8 @@ namespace simile {
 // inference() is in floats unless asked otherwise. Its bits do not depend on the number of threads.
 // Products that this processor has no instructions for are kFailed in forward().
 //
-// Of a static encoder (simile/kernel/sequence_encoders.h) backward adds to the rows of a batch and
-// to nothing else:
+// With a static encoder (simile/kernel/sequence_encoders.h) backward adds to the rows of a batch
+// and to nothing else:
 //
 //   h_i = dropout(sum_k w_k (E[t_k] + perturbation_k) / sum_k w_k)
 //

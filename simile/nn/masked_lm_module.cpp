@@ -139,7 +139,7 @@ class TorchMaskedLm final : public MaskedLmModule {
 
   EncoderShape shape_;
   ProductType products_;
-  // Of the layout, in its order: leaves whose gradients are in gradients().
+  // In the order of the layout: leaves whose gradients are in gradients().
   std::vector<Tensor> leaves_;
 };
 

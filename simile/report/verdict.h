@@ -44,7 +44,7 @@ struct Gain {
   bool selects = false;                // the metric chose the weights
   std::vector<double> start, trained;  // one for each run (seed); start: of what `of` names
 
-  // Of trained - start, or why there is none.
+  // The interval of trained - start, or why there is none.
   std::optional<Interval> interval;
   std::string no_interval;
   std::vector<double> draws;  // the samples of the interval
@@ -56,7 +56,7 @@ struct Gain {
   bool is_fraction() const;   // shown x 100
 };
 
-// Of the mean of `metrics`, each EVALUATION.METRIC. "majority" takes from `start` no more than that
+// Measures the mean of `metrics`, each EVALUATION.METRIC. "majority" takes from `start` no more than that
 // it has the metrics. Nothing where a side lacks one of them, or there are no such examples; no
 // interval where a metric cannot be computed from the predictions. Errors (kInput): predictions
 // that are not of the same examples.
@@ -89,7 +89,7 @@ struct Verdict {
   std::string to_json() const;
 };
 
-// Of the same recipe with several seeds, or "folds", one at least. Gains that not all runs have are
+// Joins runs of one recipe with several seeds, or "folds", one at least. Gains that not all runs have are
 // dropped. The interval is that of the mean over the runs: each example is drawn with all its seeds.
 Verdict join_verdicts(const std::vector<Verdict>& runs, const std::string& over = "seeds");
 

@@ -157,7 +157,7 @@ curl localhost:8080/openapi.json
 kill %1
 ```
 
-Of TEI's routes `/predict` is not there (status 404): `simile predict` classifies. `/embed_sparse` needs weights of words, which no model of Simile has, and is always refused.
+TEI's route `/predict` is not there (status 404): `simile predict` classifies. `/embed_sparse` needs weights of words, which no model of Simile has, and is always refused.
 
 With `--index DIR` it searches too, with the model that the index names; `--allow-changes` lets clients change it. With
 `--port 0` it takes a free port; the first line on stdout names the address. Figures: [results/server.md](results/server.md).

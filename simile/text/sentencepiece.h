@@ -40,7 +40,7 @@ struct SentencePieceModel {
   enum class Type { kUnigram = 1, kBpe = 2 };
 
   std::vector<SentencePiece> pieces;  // the id is the place; at least one
-  // Of the trainer's settings.
+  // The trainer's settings.
   Type type = Type::kUnigram;
   int64_t unknown_id = 0;  // a place in `pieces`; -1 for none
   bool byte_fallback = false;

@@ -120,7 +120,7 @@ struct ChunkGradients {
   float* down;       // [rows, H]
 };
 
-// Those of all tokens, and what the matrices were given. With products in bfloat16 the gradients are
+// The gradients of all tokens, and what the matrices were given. With products in bfloat16 they are
 // packed (MatrixProducts::pack_left).
 struct LayerGradients : ChunkGradients {
   float *input_panels, *context_panels, *attended_panels, *inner_panels;
