@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # The program without training and the libraries it loads, nothing else: docker build -t simile:0.1.0 .
-# docs/deploy.md says how it is run and what it measures.
+# docs/deploy.md says how to run it, and its size.
 FROM debian:12-slim AS build
 RUN --mount=type=bind,source=scripts/install-deps.sh,target=/install-deps.sh /install-deps.sh --serving
 COPY . /src
@@ -21,4 +21,4 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["/usr/bin/simile"]
 # Keys, one a line, are mounted here; without them the server does not start (docs/deploy.md).
-CMD ["serve", "--model", "simile-mini-2", "--host", "0.0.0.0", "--port", "8080", "--api-key-file", "/run/secrets/simile-api-keys"]
+CMD ["serve", "--model", "simile-mini-3", "--host", "0.0.0.0", "--port", "8080", "--api-key-file", "/run/secrets/simile-api-keys"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measurements. Each checks its answers and throws ErrorKind::kFailed when they are wrong: a
-// speed is only told of a right result. All times are wall time.
+// speed is only reported for a correct result. All times are wall time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace simile::bench {
 struct BenchOptions {
   std::string model_folder;
   std::string workload_folder;
-  std::string distribution;                    // short or long
+  std::string distribution;                    // short, mixed or even
   int64_t batches = 10;                        // of 32 sentences, or of `pairs`
   int64_t rounds = 1;                          // passes over these batches; medians are told
   int64_t pairs = 32;                          // of a training step
@@ -23,7 +23,8 @@ struct BenchOptions {
 };
 
 // Encodes the first 32 * batches sentences in one call of SentenceEncoder::encode_ids: it sorts and
-// packs, the vectors are the normalised mean of the tokens. Unit: sentences.
+// packs, the vectors are the normalised mean of the tokens. Unit: sentences. `vectors` holds the
+// first 64.
 nlohmann::json measure_inference(const BenchOptions& options);
 
 // Steps on 32 pairs each, of consecutive sentences: the encoder's node with dropout, mean pooling,

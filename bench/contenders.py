@@ -6,8 +6,8 @@
 import array
 import json
 import math
+import operator
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -15,15 +15,15 @@ import tempfile
 import time
 from typing import NamedTuple
 
-PYTHON = "/usr/bin/python3"
-ONNX_TOLERANCE = {"fp32": 1e-4, "int8": 5e-2}  # of vectors of length 1
-PEER = re.compile(r"RES \w+ \S+ \w+ \w+ b\d+ t\d+: ([\d.]+) (?:pairs|sent)/s  ([\d.]+) GFLOP/s"
-                  r"(?:  fwd ([\d.]+) bwd ([\d.]+) opt ([\d.]+) ms/step)?")
+PYTHON = sys.executable
+SEQUENCES = 64  # whose vectors are compared
+TOLERANCE = {"fp32": 1e-4, "bf16": 5e-2, "int8": math.inf}  # of vectors of length 1 and of losses
 PROFILE_LINE = re.compile(r"\s*([\d.]+)%\s+\[[.k]\]\s+(.*\S)")
 TEMPLATE = re.compile(r"[<(\[].*$")
 PROFILE_DELAY = 4000  # ms
-PROFILED = {("train", "short"): (80, 1), ("train", "long"): (15, 1), ("infer", "short"): (64, 20),
-            ("infer", "long"): (64, 5)}  # batches and rounds, enough for seconds
+# Batches and rounds, enough for seconds.
+PROFILED = {("train", "short"): (80, 1), ("train", "mixed"): (15, 1), ("train", "even"): (5, 1),
+            ("infer", "short"): (64, 20), ("infer", "mixed"): (64, 5), ("infer", "even"): (64, 2)}
 NO_MEMORY = re.compile(r"can't allocate memory|MemoryError|bad_alloc")
 
 
@@ -56,18 +56,6 @@ def run(command, folder=None, environment=None, may_fail=False):
     return answer
 
 
-def peer_environment():
-    """The peer's BLAS as fast as it gets here: Debian's OpenBLAS does not know newer processors by itself."""
-    environment = {}
-    openmp_blas = f"/usr/lib/{platform.machine()}-linux-gnu/openblas-openmp"
-    if os.path.isdir(openmp_blas):
-        environment["LD_LIBRARY_PATH"] = openmp_blas
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        if " avx512f" in lines.read():
-            environment["OPENBLAS_CORETYPE"] = "SkylakeX"
-    return environment
-
-
 def read_profile(output):
     """{function: share}, the largest first; instances of a template are one function."""
     shares = {}
@@ -89,28 +77,25 @@ class Simile:
     def model(self, name):
         return os.path.join(self.work, name)
 
+    def inputs(self, model, distribution):
+        """The folders of model and workload, and the workload's name."""
+        return self.model(model), f"{self.model(model)}_ids", distribution
+
     def measure(self, mode, *arguments):
         answer = run([self.bench, mode, *arguments])
         result = json.loads(answer.output)
         result["process_peak_bytes"] = answer.peak_bytes
         return result
 
-    def infer(self, model, distribution, batches, precision, threads=None):
-        result = self.measure("infer", self.model(model), self.work, distribution, batches, 1,
-                              threads or self.threads, precision)
-        return {"rate": result["sentences_per_second"], **result}
-
-    def train(self, model, distribution, batches, precision, threads=None):
-        result = self.measure("train", self.model(model), self.work, distribution, batches, 1,
-                              threads or self.threads, 0.1, precision)
-        return {"rate": result["pairs_per_second"], **result}
+    def measure_work(self, mode, model, distribution, count, precision, threads):
+        rounds, dropout = [] if mode == "latency" else [1], [0.1] if mode == "train" else []
+        result = self.measure(mode, *self.inputs(model, distribution), count, *rounds, threads, *dropout, precision)
+        rates = [result[name] for name in ("sentences_per_second", "pairs_per_second") if name in result]
+        return {"rate": rates[0], **result} if rates else result
 
     def memory(self, model, distribution, pairs, precision):
-        result = self.measure("memory", self.model(model), self.work, distribution, 1, pairs, self.threads, precision)
+        result = self.measure("memory", *self.inputs(model, distribution), 1, pairs, self.threads, precision)
         return {**result, "peak_bytes": result["process_peak_bytes"], "finished": True}
-
-    def latency(self, model, distribution, calls, precision):
-        return self.measure("latency", self.model(model), self.work, distribution, calls, 1, precision)
 
     def profile(self, work, model, distribution, precision):
         """Shares of the processor's time by function, from perf; the first seconds, of checks, are left out."""
@@ -118,7 +103,7 @@ class Simile:
         batches, rounds = PROFILED[work, distribution]
         dropout = [0.1] if work == "train" else []
         run(["perf", "record", "-q", "-o", samples, "-F", "499", "-D", PROFILE_DELAY, "--", self.bench, work,
-             self.model(model), self.work, distribution, batches, rounds, self.threads, *dropout, precision])
+             *self.inputs(model, distribution), batches, rounds, self.threads, *dropout, precision])
         answer = run(["perf", "report", "-q", "-i", samples, "--no-children", "-g", "none", "-F", "overhead,symbol",
                       "--stdio", "--percentage", "relative", "--dsos",
                       "simile_bench,[kernel.kallsyms],libc.so.6,libgomp.so.1"])  # not oneDNN, which measures the peak
@@ -149,81 +134,42 @@ class Simile:
         return {"texts": rows, "seconds": answer.seconds, "peak_bytes": answer.peak_bytes}
 
 
-class Eager:
-    """PyTorch as sentence-transformers runs it."""
-
-    def __init__(self, work, threads):
-        self.work, self.threads = work, threads
-        self.environment = peer_environment()
-
-    def command(self, mode, variant, model, distribution, batch, batches, precision="fp32"):
-        return [PYTHON, os.path.abspath("bench/eager_peer.py"), precision, mode, variant, model, distribution, batch,
-                self.threads, batches]
-
-    def measure(self, *arguments, **options):
-        answer = run(self.command(*arguments, **options), self.work, self.environment)
-        return read_peer(answer.output)
-
-    def infer(self, model, distribution, batches):
-        return self.measure("infer", "paddedsorted", model, distribution, 32, batches)
-
-    def train(self, model, distribution, batches, precision):
-        return self.measure("train", "padded", model, distribution, 32, batches, precision=precision)
-
-    def memory(self, model, distribution, pairs, limit):
-        """Of a process that may have `limit` bytes: where that is too little, what it had when it failed."""
-        command = self.command("train", "padded", model, distribution, pairs, 1)
-        answer = run(["prlimit", f"--data={limit}", *command], self.work, self.environment, may_fail=True)
-        if answer.code != 0 and not NO_MEMORY.search(answer.errors):
-            fail(f"{command} ended with {answer.code}:\n{answer.errors[-2000:]}")
-        return {"pairs": pairs, "peak_bytes": answer.peak_bytes, "finished": answer.code == 0, "limit_bytes": limit}
-
-    def version(self):
-        return run([PYTHON, "-c", "import torch; print(torch.__version__)"]).output.strip()
+def peer(mode, engine, precision, *arguments):
+    return json.loads(run([PYTHON, "-W", "ignore", "bench/peer.py", mode, engine, precision, *arguments]).output)
 
 
-class Onnx:
-    """ONNX Runtime for node, in `folder`."""
-
-    def __init__(self, folder, work, threads):
-        self.work, self.threads = work, threads
-        self.package = os.path.join(os.path.abspath(folder), "node_modules", "onnxruntime-node", "package.json")
-        modules = os.path.join(work, "node_modules")
-        if not os.path.lexists(modules):
-            os.symlink(os.path.join(os.path.abspath(folder), "node_modules"), modules)
-
-    def model(self, model, precision):
-        names = {"fp32": f"{model}.onnx", "int8": f"{model}_int8.onnx"}
-        if not os.path.exists(os.path.join(self.work, names["int8"])):
-            run([PYTHON, "export_onnx.py", model], self.work, peer_environment())
-        return names[precision]
-
-    def infer(self, model, distribution, batches, precision):
-        answer = run(["node", "onnxruntime.mjs", self.model(model, precision), "paddedsorted", model, distribution,
-                      32, self.threads, batches], self.work)
-        difference = float(re.search(r"max\|diff\| vs torch (\S+)", answer.errors).group(1))
-        if not difference <= ONNX_TOLERANCE[precision]:
-            fail(f"ONNX Runtime's vectors of {model} in {precision} differ from torch's by {difference}")
-        return {"difference_from_torch": difference, **read_peer(answer.output)}
-
-    def latency(self, model, distribution, calls, precision):
-        script = os.path.join(self.work, "onnx_latency.mjs")
-        answer = run(["node", script, self.model(model, precision), f"{model}_ref.json", distribution, calls, 1,
-                      ONNX_TOLERANCE[precision]], self.work)
-        return json.loads(answer.output)
-
-    def version(self):
-        with open(self.package, encoding="utf-8") as file:
-            return json.load(file)["version"] + ", node " + run(["node", "--version"]).output.strip()
+def peer_memory(precision, inputs, threads, pairs, limit):
+    """Of a process that may have `limit` bytes: where that is too little, what it had when it failed."""
+    command = [PYTHON, "bench/peer.py", "train", "torch", precision, *inputs, 1, threads, pairs]
+    answer = run(["prlimit", f"--data={limit}", *command], may_fail=True)
+    if answer.code != 0 and not NO_MEMORY.search(answer.errors):
+        fail(f"{command} ended with {answer.code}:\n{answer.errors[-2000:]}")
+    return {"pairs": pairs, "peak_bytes": answer.peak_bytes, "finished": answer.code == 0, "limit_bytes": limit}
 
 
-def read_peer(output):
-    match = PEER.search(output)
-    if not match:
-        fail(f"the peer printed another line than expected: {output}")
-    rate, gflops, forward, backward, optimizer = match.groups()
-    result = {"rate": float(rate), "gflops": float(gflops)}
-    if forward and float(backward) > 0:
-        result["milliseconds_per_step"] = {"forward_and_loss": float(forward), "backward": float(backward),
-                                           "optimizer": float(optimizer)}
+def loss_of(vectors):
+    """Cross entropy of 20 times the cosines of the first half's vectors with the second half's."""
+    width = len(vectors) // SEQUENCES
+    rows = [vectors[at:at + width] for at in range(0, len(vectors), width)]
+    half, loss = SEQUENCES // 2, 0
+    for i, left in enumerate(rows[:half]):
+        scores = [20 * sum(map(operator.mul, left, right)) for right in rows[half:]]
+        loss += math.log(sum(map(math.exp, scores))) - scores[i]
+    return loss / half
+
+
+def compare(result, expected, who):
+    """Ends the program where vectors, or the loss of a first step, are not those of torch in fp32.
+
+    In int8 the page tells how near they are.
+    """
+    tolerance = TOLERANCE[who.split()[1]]
+    vectors = result.pop("vectors", None)
+    if vectors:
+        result["difference"] = max(abs(a - b) for a, b in zip(vectors, expected["vectors"], strict=True))
+        result["cosine"] = sum(map(operator.mul, vectors, expected["vectors"])) / SEQUENCES
+    elif "loss_first" in result:
+        result["difference"] = abs(result["loss_first"] - expected["loss"])
+    if result.get("difference", 0) > tolerance:
+        fail(f"answers of {who} differ from torch's in fp32 by {result['difference']}, expected at most {tolerance}")
     return result

@@ -25,18 +25,18 @@ using simile::bench::BenchOptions;
 
 constexpr const char* kUsage =
     "usage: simile_bench model FOLDER mini|minilm|bert TOKENIZER_FOLDER [POSITIONS]\n"
-    "       simile_bench infer MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
+    "       simile_bench infer MODEL_FOLDER WORKLOAD_FOLDER short|mixed|even [BATCHES] [ROUNDS] "
     "[THREADS] [fp32|bf16|int8]\n"
-    "       simile_bench train MODEL_FOLDER WORKLOAD_FOLDER short|long [BATCHES] [ROUNDS] "
+    "       simile_bench train MODEL_FOLDER WORKLOAD_FOLDER short|mixed|even [BATCHES] [ROUNDS] "
     "[THREADS] [DROPOUT] [fp32|bf16]\n"
-    "       simile_bench memory MODEL_FOLDER WORKLOAD_FOLDER short|long [STEPS] [PAIRS] "
+    "       simile_bench memory MODEL_FOLDER WORKLOAD_FOLDER short|mixed|even [STEPS] [PAIRS] "
     "[THREADS] [fp32|bf16]\n"
-    "       simile_bench latency MODEL_FOLDER WORKLOAD_FOLDER short|long [CALLS] [THREADS] "
+    "       simile_bench latency MODEL_FOLDER WORKLOAD_FOLDER short|mixed|even [CALLS] [THREADS] "
     "[fp32|bf16|int8]\n"
     "       simile_bench texts MODEL_FOLDER TEXT_FILE [THREADS] [fp32|bf16|int8]\n"
     "       simile_bench long MODEL_FOLDER infer|train TOKENS [THREADS] [fp32|bf16|int8]";
 
-// What stands behind the mode, read from left to right.
+// The arguments after the mode, read from left to right.
 class Arguments {
  public:
   explicit Arguments(std::vector<std::string> words) : words_(std::move(words)) {}

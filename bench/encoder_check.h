@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors held to those of plain ATen calls before a speed is told of them.
+// Compares vectors with those of plain ATen calls before a speed is reported.
 #pragma once
 
 #include <string>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an index costs beside the encoder: it gets random unit vectors through the library, so that
-// nothing else is measured. One JSON object on stdout, times in milliseconds, memory in MB.
+// The cost of an index without the encoder: it gets random unit vectors through the library, so
+// that nothing else is measured. One JSON object on stdout, times in milliseconds, memory in MB.
 //
 //   simile_index_bench FOLDER ROWS DIMENSION [CHANGES [NUMBERS]]
 //
 // Builds an index of ROWS documents (texts of 40 words, 200 bytes, and metadata) in blocks of
 // 4,096, as `simile index build` does; opens it; searches, also with a filter; adds, updates and
 // deletes CHANGES (200) documents one by one, then updates while others search; checks; merges.
-// FOLDER must not be there and is removed at the end. NUMBERS: fp32, fp16 or int8, in which the
-// index keeps its vectors.
+// FOLDER must not exist and is removed at the end. NUMBERS: fp32, fp16 or int8, the type of the
+// stored vectors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ Json spread(std::vector<double> times) {
   return {{"p50", at(0.5)}, {"p99", at(0.99)}, {"most", at(1)}};
 }
 
-// Of all threads of this process.
+// Processor time of all threads of this process.
 double processor_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // "processor": what each took on average of all processors, without waiting for them or the disk.

@@ -22,7 +22,8 @@ nlohmann::json measure_inference(const BenchOptions& options) {
       check_vectors(encoder, options.model_folder, options.products, take_batch(all, 0, kChecked));
   MachinePeak peak(options.products);
   peak.measure();
-  encoder.encode_ids(take_batch(all, 0, 2 * kBatch), {}, silent_events());
+  const Matrix<float> first =
+      encoder.encode_ids(take_batch(all, 0, 2 * kBatch), {}, silent_events());
   std::vector<double> seconds;
   for (int64_t round = 0; round < options.rounds; ++round) {
     const double start = now_seconds();
@@ -34,6 +35,7 @@ nlohmann::json measure_inference(const BenchOptions& options) {
   nlohmann::json result = {{"sentences_per_second", static_cast<double>(sequences.size()) / time},
                            {"sentences", sequences.size()},
                            {"seconds", seconds},
+                           {"vectors", first.values},
                            {"difference_from_oracle", difference}};
   peak.report(forward_operations(encoder.settings().encoder.shape(), sequences) / time, result);
   return result;

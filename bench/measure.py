@@ -6,7 +6,8 @@ usage: measure.py [BUILD_FOLDER [OUTPUT_FOLDER]]     (settings from the environm
 Each run becomes a line of WORK/runs.jsonl; lines that are there already are not measured again.
 """
 import functools
-import glob
+import importlib.metadata
+import importlib.util
 import itertools
 import json
 import os
@@ -18,27 +19,33 @@ from typing import NamedTuple
 
 import performance_page
 import summarize
-from contenders import PYTHON, Eager, Onnx, Simile, fail, peer_environment, run
+from contenders import PYTHON, Simile, compare, fail, loss_of, peer, peer_memory, run
 
 SHARED = "../shared"
 TOKENIZER = f"{SHARED}/tokenizers/bert-base-uncased-MiniLM-L6"
 SENTENCES = f"{SHARED}/data/wiki_sents_2015/dev.txt"
 MODES = "train infer latency threads program long memory profile load"
-LATENCY_CALLS = 500
+MODELS = {"minilm": "all-MiniLM-L6-v2", "mpnet": "all-mpnet-base-v2"}
+PACKAGES = ("torch", "transformers", "onnx", "onnxruntime", "openvino", "nncf")
 THREADS_COMPARED = (1, 2)
+PAIRS = 32  # of a training step
 LONGEST = 8192  # tokens of a text
 
-# Batches of 32 a round: enough for seconds, and few enough that the peer ends; ONNX Runtime wants 640
-# sentences to sort. The peer takes two steps more to warm up.
-BATCHES = {("train", "minilm", "short"): 10, ("train", "minilm", "long"): 2, ("train", "bert", "short"): 2,
-           ("train", "bert", "long"): 1, ("infer", "minilm", "short"): 64, ("infer", "minilm", "long"): 20,
-           ("infer", "bert", "short"): 20, ("infer", "bert", "long"): 20}
+ALL = ("fp32", "bf16", "int8")
+CONTENDERS = {"train": {"simile": ALL[:2], "torch": ALL[:2]},
+              "infer": {"simile": ALL, "torch": ALL[:2], "onnx": ("fp32", "int8"), "openvino": ALL},
+              "latency": {"simile": ALL, "onnx": ("fp32", "int8"), "openvino": ALL}}
+
+# Batches of 32 a round: enough for seconds, and few enough that the peers end. They take a second pass, or two steps
+# more, to warm up. Of latency: calls.
+BATCHES = {("train", "minilm"): {"short": 10, "mixed": 3, "even": 2},
+           ("train", "mpnet"): {"short": 2, "mixed": 1, "even": 1},
+           ("infer", "minilm"): {"short": 64, "mixed": 20, "even": 8},
+           ("infer", "mpnet"): {"short": 20, "mixed": 10, "even": 3},
+           ("latency", "minilm"): {"short": 500}, ("latency", "mpnet"): {"short": 200}}
 # Rounds at most, where they take long or, of memory, are all alike.
-ROUNDS = {("train", "bert", "short"): 3, ("train", "bert", "long"): 1, ("infer", "bert", "short"): 3,
-          ("infer", "bert", "long"): 1, ("latency", "bert", "short"): 3, ("memory", "bert", "long"): 1,
-          ("memory", "minilm", "long"): 1, ("program", "minilm", ""): 3, ("long", "minilm", ""): 2,
-          ("profile", "minilm", "short"): 1, ("profile", "minilm", "long"): 1,
-          **{(f"threads {mode}", "minilm", lengths): 3 for mode in ("train", "infer") for lengths in ("short", "long")}}
+ROUNDS = {"train mpnet short": 3, "train mpnet mixed": 1, "train mpnet even": 1, "infer mpnet": 2, "latency mpnet": 3,
+          "memory": 1, "program": 3, "long": 2, "profile": 1, "threads": 3}
 
 
 class Case(NamedTuple):
@@ -55,86 +62,71 @@ class Bench:
         self.work = work
         self.threads = int(setting("THREADS") or len(os.sched_getaffinity(0)))
         self.rounds = int(setting("ROUNDS") or 5)
+        self.machine = setting("MACHINE") or machine_name()
         self.modes = (setting("MODES") or MODES).split()
         self.models = (setting("MODELS") or "minilm").split()
-        self.distributions = (setting("DISTRIBUTIONS") or "short long").split()
-        self.precisions = (setting("PRECISIONS") or known_precisions()).split()
+        self.distributions = (setting("DISTRIBUTIONS") or "short mixed even").split()
+        known = [name for name in ALL if name != "bf16" or self.machine in ("amx", "avx512-bf16")]
+        self.precisions = (setting("PRECISIONS") or " ".join(known)).split()
+        self.training_precisions = [name for name in self.precisions if name != "int8"]
         self.build, self.serving = build, setting("SERVING") or "build/serving"
         self.simile = Simile(build, work, self.threads)
-        self.eager = Eager(work, self.threads)
-        self.onnx = open_onnx(setting("ONNXRUNTIME"), work, self.threads)
 
     def batches(self, mode, model, distribution):
-        return int(os.environ.get(f"{mode.upper()}_BATCHES") or BATCHES[mode, model, distribution])
+        return int(os.environ.get(f"{mode.upper()}_BATCHES") or BATCHES[mode, model][distribution])
 
-    def model(self, name, positions=512):
+    @functools.lru_cache
+    def model(self, name):
+        """A published model, with its files for the peers, or random weights for long texts."""
         folder = self.simile.model(name)
+        if name in MODELS and not os.path.exists(folder):
+            os.symlink(run(["scripts/get-published.sh", MODELS[name]]).output.strip(), folder)
+            run([PYTHON, "bench/peer.py", "workloads", f"{folder}_ids", f"{folder}/tokenizer.json", SENTENCES])
+        if name in MODELS and not os.path.exists(f"{folder}_int8.onnx"):
+            run([PYTHON, "bench/peer.py", "export", folder, f"{folder}_ids"])
         if not os.path.exists(folder):
-            run([self.simile.bench, "model", folder, name.split("-")[0], TOKENIZER, positions])
+            run([self.simile.bench, "model", folder, "minilm", TOKENIZER, LONGEST])
         return name
 
-    def training_precisions(self):
-        return [precision for precision in self.precisions if precision != "int8"]
+    @functools.lru_cache
+    def expected(self, model, distribution):
+        """The vectors and the loss that torch computes in fp32."""
+        vectors = peer("infer", "torch", "fp32", *self.simile.inputs(model, distribution), 2, self.threads)["vectors"]
+        return {"vectors": vectors, "loss": loss_of(vectors)}
+
+    def work_on(self, who, mode, model, distribution, count, precision, threads):
+        if who == "simile":
+            result = self.simile.measure_work(mode, model, distribution, count, precision, threads)
+        else:
+            result = peer(mode, who, precision, *self.simile.inputs(model, distribution), count, threads,
+                          *([PAIRS] if mode == "train" else []))
+        return compare(result, self.expected(model, distribution), f"{who} {precision}")
 
 
-def known_precisions():
+def machine_name():
+    """The best instructions for matrices, unless SIMILE_ISA forbids them."""
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         flags = lines.read()
-    return "fp32 bf16 int8" if "amx_bf16" in flags or "avx512_bf16" in flags else "fp32 int8"
-
-
-def open_onnx(folder, work, threads):
-    if folder and os.path.isdir(os.path.join(folder, "node_modules", "onnxruntime-node")):
-        if run([PYTHON, "-c", "import onnx"], may_fail=True).code != 0:
-            fail(f"{PYTHON} lacks onnx: apt-get install python3-onnx")
-        return Onnx(folder, work, threads)
-    if folder:
-        fail(f"{folder} has no node_modules/onnxruntime-node")
-    print("without ONNX Runtime, whose rows are left out; to have them:\n"
-          "  mkdir -p FOLDER && cd FOLDER && ONNXRUNTIME_NODE_INSTALL_CUDA=skip npm install onnxruntime-node\n"
-          "  and ONNXRUNTIME=FOLDER bench/run.sh ...", file=sys.stderr)
-    return None
+    known = [name for flag, name in (("amx_bf16", "amx"), ("avx512_bf16", "avx512-bf16"), ("avx512f", "avx512"),
+                                     ("avx2", "avx2")) if flag in flags]
+    return os.environ.get("SIMILE_ISA") or next(iter(known), "baseline")
 
 
 def work_cases(bench, mode):
-    """Training or inference, every precision, beside the peers."""
-    for model, distribution in itertools.product(bench.models, bench.distributions):
+    """Training, inference or single texts, every precision, beside the peers."""
+    distributions, threads = (["short"], 1) if mode == "latency" else (bench.distributions, bench.threads)
+    for model, distribution in itertools.product(bench.models, distributions):
         count = bench.batches(mode, model, distribution)
-        names, contenders = bench.precisions, {}
-        peers = [(bench.eager, "eager", ["fp32"])]
-        if mode == "train":
-            names = bench.training_precisions()
-            peers = [(bench.eager, "eager", names)]
-        elif bench.onnx:
-            peers.append((bench.onnx, "onnx", [name for name in names if name != "bf16"]))
-        for name in names:
-            contenders[f"simile {name}"] = functools.partial(getattr(bench.simile, mode), bench.model(model),
-                                                             distribution, count, name)
-        for peer, title, peer_names in peers:
-            for name in peer_names:
-                precision = [] if mode == "infer" and title == "eager" else [name]
-                contenders[f"{title} {name}"] = functools.partial(getattr(peer, mode), model, distribution, count,
-                                                                  *precision)
-        yield Case(mode, model, distribution, {"batches": count, "threads": bench.threads}, contenders)
-
-
-def latency_cases(bench):
-    for model in bench.models:
-        contenders = {}
-        for name in ("fp32", "int8"):
-            if name in bench.precisions:
-                contenders[f"simile {name}"] = functools.partial(bench.simile.latency, bench.model(model), "short",
-                                                                 LATENCY_CALLS, name)
-                if bench.onnx:
-                    contenders[f"onnx {name}"] = functools.partial(bench.onnx.latency, model, "short",
-                                                                   LATENCY_CALLS, name)
-        yield Case("latency", model, "short", {"calls": LATENCY_CALLS}, contenders)
+        contenders = {f"{who} {name}": functools.partial(bench.work_on, who, mode, bench.model(model), distribution,
+                                                         count, name, threads)
+                      for who, names in CONTENDERS[mode].items() for name in names if name in bench.precisions}
+        yield Case(mode, model, distribution, {"batches": count, "threads": threads}, contenders)
 
 
 def thread_cases(bench):
     for mode, distribution in itertools.product(("train", "infer"), bench.distributions):
         count = bench.batches(mode, "minilm", distribution)
-        contenders = {str(threads): functools.partial(getattr(bench.simile, mode), bench.model("minilm"),
+        contenders = {str(threads): functools.partial(bench.work_on, "simile", mode, bench.model("minilm"),
                                                       distribution, count, "fp32", threads)
                       for threads in THREADS_COMPARED}
         yield Case(f"threads {mode}", "minilm", distribution, {"batches": count}, contenders)
@@ -158,7 +150,7 @@ def program_cases(bench):
 
 def long_cases(bench):
     lengths = (os.environ.get("LONG_TOKENS") or "512 1024 2048 4096 8192").split()
-    model = bench.model(f"minilm-{LONGEST}", LONGEST)
+    model = bench.model("long")
     contenders = {f"{work} {tokens}": functools.partial(bench.simile.long, model, work, tokens)
                   for work, tokens in itertools.product(("infer", "train"), lengths)}
     yield Case("long", "minilm", "", {"threads": bench.threads}, contenders)
@@ -173,11 +165,14 @@ def memory_cases(bench):
     pairs = int(os.environ.get("MEMORY_BATCH") or 64)
     limit = os.environ.get("MEMORY_LIMIT_GB")
     limit = int(1e9 * float(limit)) if limit else free_memory() // 10 * 9
-    for model in bench.models:
-        contenders = {f"simile {name}": functools.partial(bench.simile.memory, bench.model(model), "long", pairs, name)
-                      for name in bench.training_precisions()}
-        contenders["eager fp32"] = functools.partial(bench.eager.memory, model, "long", pairs, limit)
-        yield Case("memory", model, "long", {"pairs": pairs, "threads": bench.threads}, contenders)
+    distributions = [name for name in bench.distributions if name != "even"]
+    for model, distribution in itertools.product(bench.models, distributions):
+        contenders = {}
+        for name in bench.training_precisions:
+            inputs = bench.simile.inputs(bench.model(model), distribution)
+            contenders[f"simile {name}"] = functools.partial(bench.simile.memory, model, distribution, pairs, name)
+            contenders[f"torch {name}"] = functools.partial(peer_memory, name, inputs, bench.threads, pairs, limit)
+        yield Case("memory", model, distribution, {"pairs": pairs, "threads": bench.threads}, contenders)
 
 
 def profile_cases(bench):
@@ -187,14 +182,14 @@ def profile_cases(bench):
     for distribution in bench.distributions:
         model = bench.model("minilm")
         contenders = {f"{work} {name}": functools.partial(bench.simile.profile, work, model, distribution, name)
-                      for work, names in (("train", bench.training_precisions()), ("infer", bench.precisions))
+                      for work, names in (("train", bench.training_precisions), ("infer", bench.precisions))
                       for name in names}
         yield Case("profile", "minilm", distribution, {"threads": bench.threads}, contenders)
 
 
 CASES = {"train": lambda bench: work_cases(bench, "train"), "infer": lambda bench: work_cases(bench, "infer"),
-         "latency": latency_cases, "threads": thread_cases, "program": program_cases, "long": long_cases,
-         "memory": memory_cases, "profile": profile_cases}
+         "latency": lambda bench: work_cases(bench, "latency"), "threads": thread_cases, "program": program_cases,
+         "long": long_cases, "memory": memory_cases, "profile": profile_cases}
 
 
 class Log:
@@ -262,17 +257,9 @@ def prepare(bench):
         if not os.access(path, os.X_OK):
             fail(f"{path} is missing; make it with\n  cmake -S . -B {program} && "
                  f"cmake --build {bench.build} --target simile_bench simile")
-    if not os.path.isdir(f"{SHARED}/peers"):
-        fail(f"{SHARED}/peers is missing: it holds the workloads and the peers")
-    if run([PYTHON, "-c", "import numpy, torch"], may_fail=True).code != 0:
-        fail(f"{PYTHON} lacks torch or numpy: apt-get install python3-torch python3-numpy libopenblas0-openmp")
-    scripts = [path for ending in ("py", "mjs") for path in glob.glob(f"{SHARED}/peers/*.{ending}")]
-    for path in scripts + ["bench/onnx_latency.mjs"]:
-        target = os.path.join(bench.work, os.path.basename(path))
-        if not os.path.exists(target):
-            shutil.copyfile(path, target)
-    if not os.path.exists(os.path.join(bench.work, "ids_long.bin")):
-        run([PYTHON, "lengths.py"], bench.work)
+    missing = [name for name in PACKAGES if not importlib.util.find_spec(name)]
+    if missing:
+        fail(f"{PYTHON} lacks {', '.join(missing)}; PYTHON=$(bench/peers.sh) has all that is needed")
 
 
 def describe_machine(bench, runs):
@@ -284,15 +271,13 @@ def describe_machine(bench, runs):
     return {"processor": processor, "processors": os.cpu_count(), "threads": bench.threads,
             "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             "instructions": version.get("instructions"), "onednn": version.get("onednn"),
-            "libtorch": version.get("torch"), "peer_torch": bench.eager.version(),
-            "peer_environment": " ".join(f"{name}={value}" for name, value in peer_environment().items()),
-            "onnxruntime": bench.onnx.version() if bench.onnx else None, "system": platform.platform(),
+            "libtorch": version.get("torch"), "system": platform.platform(),
+            "peers": {name: importlib.metadata.version(name) for name in PACKAGES},
             "load_average": [min(loads), max(loads)]}
 
 
 def main(build="build/release", output="docs"):
-    work = os.environ.get("WORK") or tempfile.mkdtemp()
-    work = os.path.abspath(work)
+    work = os.path.abspath(os.environ.get("WORK") or tempfile.mkdtemp())
     os.makedirs(work, exist_ok=True)
     try:
         bench = Bench(build, work)
@@ -305,12 +290,13 @@ def main(build="build/release", output="docs"):
             if mode not in CASES:
                 fail(f"MODES has '{mode}'; expected some of: {MODES}")
             for case in CASES[mode](bench):
-                limit = ROUNDS.get((case.mode, case.model, case.distribution), bench.rounds)
-                measure(case, min(bench.rounds, limit), log)
-        os.makedirs(os.path.join(output, "results"), exist_ok=True)
-        result = os.path.join(output, "results", "bench.json")
-        summarize.write(describe_machine(bench, log.runs), log.runs, result)
-        performance_page.write(result, os.path.join(output, "performance.md"))
+                name = f"{case.mode} {case.model} {case.distribution}"
+                limits = [rounds for start, rounds in ROUNDS.items() if name.startswith(start)]
+                measure(case, min([bench.rounds, *limits]), log)
+        results = os.path.join(output, "results", "bench")
+        os.makedirs(results, exist_ok=True)
+        summarize.write(describe_machine(bench, log.runs), log.runs, os.path.join(results, f"{bench.machine}.json"))
+        performance_page.write(os.path.join(output, "performance.md"))
     finally:
         if not os.environ.get("WORK"):
             shutil.rmtree(work)

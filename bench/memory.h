@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory this process holds, as Linux counts it (/proc/self/status), in bytes.
+// The memory that this process holds, as Linux counts it (/proc/self/status), in bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An index with a graph, beside libraries of approximate neighbours called directly on the same
-// vectors: the figures of docs/decisions/0019-approximate-index.md and docs/results/index.md. One
+// vectors: the figures of docs/decisions/0019-approximate-index.md and docs/results/index-segments.md. One
 // JSON line on stdout for each setting.
 //
 //   simile_neighbour_bench VECTORS.npy ROWS QUERIES THREADS WAY [FOLDER]
@@ -47,7 +47,7 @@ double seconds() {
   return std::chrono::duration<double>(now).count();
 }
 
-// Of this thread on a processor, which others on the machine change little.
+// Processor time of this thread, which other work on the machine changes little.
 double processor_seconds() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What batch orders of large data cost: one JSON object on stdout.
+// The cost of batch orders on large data: one JSON object on stdout.
 //
 //   simile_order_bench neighbours [ROWS] [D] [TOP_N] [NOISE]
 //   simile_order_bench clusters [ROWS] [D] [CLUSTERS]
 //   simile_order_bench words [EXAMPLES] [MEMORY_MB]
 //
-// Data are made from a seed. `peak_mb` is the largest resident size of the whole process, the data
-// included, in 10^6 bytes; `data_mb` what was resident before the work. One kind of work a
-// process, so that peaks do not mix.
+// The data are made from a seed. `peak_mb` is the largest resident size of the whole process, data
+// included, in 10^6 bytes; `data_mb` the resident size before the work. Each process does one kind
+// of work, so that peaks do not mix.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "simile/batch/orders.h"
+#include "simile/batch/plan.h"
 #include "simile/core/check.h"
 #include "simile/core/matrix.h"
 #include "simile/core/parallel.h"

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/performance.md from what bench/run.sh measured.
 
-usage: performance_page.py BENCH.json PAGE.md     (BENCH.json in the folder results beside the page)
+usage: performance_page.py PAGE.md     (of results/bench/*.json beside the page, one for each machine)
 """
+import glob
 import json
+import os
 import sys
 
 from summarize import LOAD_MEMORY, LOAD_MILLISECONDS
 
-NAMES = {"eager fp32": "eager PyTorch, padded", "eager bf16": "eager PyTorch, padded, bf16 autocast",
-         "onnx fp32": "ONNX Runtime, sorted by length", "onnx int8": "ONNX Runtime, dynamic int8, sorted by length",
-         "sgemm": "useful FLOP/s over oneDNN's sgemm peak", "simile fp32": "Simile fp32"}
+NAMES = {"torch": "PyTorch", "onnx": "ONNX Runtime", "openvino": "OpenVINO", "simile": "Simile",
+         "sgemm": "oneDNN's sgemm peak, useful FLOP/s"}
 MODES = {"train": "training", "infer": "inference", "latency": "one text", "threads train": "training",
          "threads infer": "inference"}
 
@@ -19,10 +20,10 @@ LEAST_SHARE = 0.01  # of the functions that are listed
 
 HEAD = """# Speed and memory
 
-Written by `bench/run.sh` from [results/bench.json](results/bench.json);
-[bench/README.md](../bench/README.md) says what is measured and how. All of it comes from one machine and one
-build, the contenders of a row taking turns, in one run or in parts put together. A ratio is median over
-median; in brackets the smallest and the largest within a round.
+Written by `bench/run.sh`; [bench/README.md](../bench/README.md) says what is measured and how. Each machine has a
+section. All of a section comes from one build, and the contenders of a row took turns. The peer of a row is the
+fastest in that precision. A ratio is median over median; in brackets are the smallest and the largest within a round.
+[GPU support](gpu.md#speed) has figures of its own.
 """
 
 PEAK = """The sgemm peak is what one call of oneDNN's `dnnl_sgemm` reaches on matrices of 2048 x 2048
@@ -60,9 +61,12 @@ def verdict(row):
         return "–"
     if row["met"] or row["met"] is None:
         return "met" if row["met"] else "not known"
-    missed = abs(row["measured"] / row["target"] - 1)
+    missed = row["measured"] / row["target"] - 1
+    if (missed <= 0) == row["at_most"]:
+        return "**missed by the cosine**"
     needed = row.get("share_of_sgemm_at_target")
-    return f"**missed by {100 * missed:.0f} %**" + (f": it takes {100 * needed:.0f} % of sgemm's peak" if needed else "")
+    return (f"**missed by {100 * abs(missed):.0f} %**"
+            + (f": it takes {100 * needed:.0f} % of sgemm's peak" if needed else ""))
 
 
 def target_rows(rows):
@@ -78,8 +82,12 @@ def target_rows(rows):
                 measured += f" ({quantity(row, row['low'])} to {quantity(row, row['high'])})"
             if row["note"]:
                 measured += f", {row['note']}"
-        yield row["row"], row["what"], NAMES.get(row["against"], row["against"]), goal, measured, verdict(row)
-    yield "", "training and inference on a GPU", "", "–", "not measured", ""
+        yield row["row"], row["what"], named(row["against"]), goal, measured, verdict(row)
+
+
+def named(who):
+    first, *rest = who.split(" ")
+    return " ".join([NAMES.get(first, first), *rest])
 
 
 def share(part, whole):
@@ -91,24 +99,25 @@ def contender_rows(contenders, sgemm):
         work = MODES[entry["mode"]]
         who = entry["who"]
         if entry["mode"].startswith("threads"):
-            who = f"simile fp32, {who} thread" + ("s" if who != "1" else "")
+            who = f"simile fp32 {who} thread" + ("s" if who != "1" else "")
         if "rate" in entry:
             middle, unit = entry["rate"], "pairs/s" if work == "training" else "sentences/s"
         else:
             middle, unit = entry["milliseconds_median"], f"ms, 99 % in {entry['milliseconds_p99']:.2f} ms"
         spread = f" ({number(middle['low'])} to {number(middle['high'])})" if len(middle["values"]) > 1 else ""
         full_threads = not entry["mode"].startswith("threads")
-        yield (work, entry["model"], entry["distribution"], who, f"{number(middle['median'])} {unit}{spread}",
+        yield (work, entry["model"], entry["distribution"], named(who), f"{number(middle['median'])} {unit}{spread}",
                number(entry["gflops"]) if "gflops" in entry else "",
                share(entry["gflops"], sgemm) if "gflops" in entry and full_threads else "",
                share(entry["gflops"], entry["bf16_gemm_gflops"]) + f" of {entry['bf16_gemm_gflops']:.0f}"
-               if "bf16_gemm_gflops" in entry else "")
+               if "bf16_gemm_gflops" in entry else "",
+               f"{entry['cosine']:.4f}" if "cosine" in entry else "")
 
 
 def phase_tables(contenders):
     steps = [entry for entry in contenders if entry["mode"] == "train" and "milliseconds_per_step" in entry]
     lines = []
-    for who, title in (("simile", "Simile"), ("eager", "The peer")):
+    for who, title in (("simile", "Simile"), ("torch", "PyTorch")):
         entries = [entry for entry in steps if entry["who"].startswith(who)]
         if not entries:
             continue
@@ -132,8 +141,8 @@ def profile_table(profiles):
         work, precision = entry["who"].split()
         largest = [f"{name} {100 * part:.1f} %" for name, part in entry["shares"].items() if part >= LEAST_SHARE]
         rows.append((MODES[work], entry["distribution"], precision, ", ".join(largest)))
-    return ["## Where the time goes, by function", "", "Of all samples that `perf` took, threads waiting for others "
-            f"included; functions of at least {100 * LEAST_SHARE:.0f} %, shape `minilm`.", "",
+    return ["## Where the time goes, by function", "", "Shares of all samples that `perf` took, including threads that "
+            f"wait for others; functions of at least {100 * LEAST_SHARE:.0f} %, shape `minilm`.", "",
             *table(["work", "lengths", "precision", "share of the processor's time"], rows)]
 
 
@@ -162,11 +171,12 @@ def ceiling_table(document):
 def memory_table(memory):
     if not memory:
         return []
-    rows = [(entry["model"], entry["who"], entry["pairs"], f"{entry['peak_bytes'] / 1e9:.2f} GB" if entry["finished"]
-             else f"more than {entry['peak_bytes'] / 1e9:.2f} GB: none left of {entry['limit_bytes'] / 1e9:.1f}")
+    rows = [(entry["model"], entry["distribution"], named(entry["who"]), entry["pairs"],
+             f"{entry['peak_bytes'] / 1e9:.2f} GB" if entry["finished"] else
+             f"more than {entry['peak_bytes'] / 1e9:.2f} GB: none left of {entry['limit_bytes'] / 1e9:.1f}")
             for entry in memory]
-    return ["## Peak memory of training, long texts", "",
-            *table(["model", "who", "pairs a step", "most that was resident"], rows)]
+    return ["## Peak memory of training", "",
+            *table(["model", "lengths", "who", "pairs a step", "most that was resident"], rows)]
 
 
 def long_table(entries):
@@ -177,9 +187,9 @@ def long_table(entries):
              f"{entry['added_bytes']['median'] / 1e6:.0f}",
              f"{entry['added_bytes']['median'] / entry['tokens'] / 1e3:.1f}") for entry in entries]
     return ["## Long texts", "", "One text encoded, or a training step on a pair of such texts beside a pair of 16 "
-            "tokens; shape `minilm` with 8192 positions, fp32. Attention never holds the scores of a whole text: "
-            "memory grows with the length, time with its square. In training the bits of attention's dropout, one for "
-            "each layer, head and pair of tokens, grow with the square too.", "",
+            "tokens; random weights of the shape of `minilm`, 8192 positions, fp32. Attention never holds the scores "
+            "of a whole text: memory grows with the length, time with its square. In training the bits of attention's "
+            "dropout, one for each layer, head and pair of tokens, grow with the square too.", "",
             *table(["work", "tokens", "seconds", "peak MB", "MB above what was there before", "kB a token"], rows)]
 
 
@@ -198,13 +208,11 @@ def load_table(loads):
 
 def machine_lines(machine):
     low, high = machine["load_average"]
-    onnx = machine.get("onnxruntime")
     memory = machine.get("memory_bytes")
-    lines = ["## Machine", "", "{processor}, {processors} processors, {threads} threads, ".format(**machine)
+    lines = ["## The machine", "", "{processor}, {processors} processors, {threads} threads, ".format(**machine)
              + (f"{memory / 1e9:.0f} GB of memory, " if memory else "") + machine["system"] + ".",
              "Simile: kernels for {instructions}, oneDNN {onednn}, libtorch {libtorch}.".format(**machine),
-             "Peers: PyTorch {peer_torch}, environment `{peer_environment}`; ".format(**machine)
-             + (f"ONNX Runtime {onnx}." if onnx else "ONNX Runtime not measured."),
+             "Peers: " + ", ".join(f"{name} {version}" for name, version in machine["peers"].items()) + ".",
              f"Load average while times were taken, the measured programs included: {low:.2f} to {high:.2f}.", ""]
     if high > machine["processors"] + 1:
         lines += ["**Other work ran meanwhile, which slows some contenders more than others: the verdicts do not "
@@ -212,29 +220,33 @@ def machine_lines(machine):
     return lines
 
 
-def make_page(document):
+def make_section(document):
     machine = document["machine"]
     peak = machine["sgemm_gflops"]
-    lines = HEAD.split("\n")
-    lines += table(["", "what", "against", "target", "measured", ""], target_rows(document["targets"]))
+    lines = table(["", "what", "against", "target", "measured", ""], target_rows(document["targets"]))
     lines += PEAK.format(peak=f"{peak:.0f} GFLOP/s").split("\n")
     lines += ["## Every contender", ""]
     lines += table(["work", "model", "lengths", "who", "median (slowest to fastest round)", "useful GFLOP/s",
-                    "of the sgemm peak", "of the bf16 peak"], contender_rows(document["contenders"], peak))
+                    "of the sgemm peak", "of the bf16 peak", "cosine to fp32"],
+                   contender_rows(document["contenders"], peak))
     lines += phase_tables(document["contenders"]) + profile_table(document.get("profile", []))
     lines += ceiling_table(document) + memory_table(document["memory"])
     lines += long_table(document["long"]) + load_table(document["load"]) + machine_lines(machine)
-    return "\n".join(lines)
+    return [line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in lines]
 
 
-def write(source, target):
-    with open(source, encoding="utf-8") as file:
-        page = make_page(json.load(file))
+def write(target):
+    lines = HEAD.split("\n")
+    for source in sorted(glob.glob(os.path.join(os.path.dirname(target), "results", "bench", "*.json"))):
+        with open(source, encoding="utf-8") as file:
+            name = os.path.basename(source)
+            lines += [f"## {name.removesuffix('.json')}", "", f"All runs: [{name}](results/bench/{name}).", "",
+                      *make_section(json.load(file))]
     with open(target, "w", encoding="utf-8") as file:
-        file.write(page)
+        file.write("\n".join(lines))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    write(*sys.argv[1:])
+    write(sys.argv[1])

@@ -3,9 +3,9 @@
 
 usage: race.py RAW.jsonl
 
-Of each case the time of B over that of A, round by round: their median, and its interval of 90 % by
-bootstrap over the rounds. B has lost a case when the whole interval lies above 1.05; then the exit code
-is 1. An interval wider than 10 % says that the machine was not quiet enough to judge.
+Prints, for each case, the median over the rounds of B's time divided by A's, and its 90 % interval
+by bootstrap over the rounds. B has lost a case if the whole interval lies above 1.05; then the exit
+code is 1. An interval wider than 10 % means that the machine was not quiet enough to judge.
 """
 import json
 import random

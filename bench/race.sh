@@ -6,8 +6,8 @@
 # usage: bench/race.sh BUILD_FOLDER_A BUILD_FOLDER_B
 #
 # From the environment: ROUNDS (9), THREADS (all processors), MODELS ("minilm"), DISTRIBUTIONS ("short
-# long"), MODES ("train infer"), INFER_BATCHES (40) and TRAIN_BATCHES (10) of 32 a round. Builds nothing.
-# Needs ../shared/peers, ../shared/tokenizers and, for the workloads, /usr/bin/python3 with numpy.
+# mixed"), MODES ("train infer"), INFER_BATCHES (40) and TRAIN_BATCHES (10) of 32 a round. Builds nothing.
+# Needs ../shared/tokenizers and, for the workloads, PYTHON=$(bench/peers.sh) and ../shared/data.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,15 +17,13 @@ for build in "$1" "$2"; do
   [ -x "$build/bench/simile_bench" ] || fail "$build/bench/simile_bench is missing; make it with
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DSIMILE_BENCH=ON -DSIMILE_TESTS=OFF && cmake --build $build --target simile_bench"
 done
-shared=../shared
-[ -d "$shared/peers" ] || fail "$shared/peers is missing: it makes the workloads"
 rounds=${ROUNDS:-9}
 threads=${THREADS:-$(nproc)}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$shared"/peers/*.py "$work"
-(cd "$work" && /usr/bin/python3 lengths.py > /dev/null)
+tokenizer=../shared/tokenizers/bert-base-uncased-MiniLM-L6
+"${PYTHON:-python3}" bench/peer.py workloads "$work" $tokenizer/tokenizer.json ../shared/data/wiki_sents_2015/dev.txt
 
 run() {  # name build mode model distribution round
   local batches=${INFER_BATCHES:-40}
@@ -35,9 +33,9 @@ run() {  # name build mode model distribution round
 }
 
 for model in ${MODELS:-minilm}; do
-  "$1/bench/simile_bench" model "$work/$model" "$model" "$shared/tokenizers/bert-base-uncased-MiniLM-L6"
+  "$1/bench/simile_bench" model "$work/$model" "$model" $tokenizer
   for mode in ${MODES:-train infer}; do
-    for distribution in ${DISTRIBUTIONS:-short long}; do
+    for distribution in ${DISTRIBUTIONS:-short mixed}; do
       echo "$mode $model $distribution, $rounds rounds" >&2
       for ((round = 1; round <= rounds; ++round)); do
         order="A B"
@@ -51,4 +49,4 @@ for model in ${MODELS:-minilm}; do
     done
   done
 done
-/usr/bin/python3 bench/race.py "$work/raw.jsonl"
+python3 bench/race.py "$work/raw.jsonl"

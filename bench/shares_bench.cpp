@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each rank of many does beside encoding, without a model: real plans of made-up texts, the
-// shares of every batch, the loss over the whole batch. One JSON object on stdout. The ranks are
-// walked through one after the other in one process, which plans once, as each of them would.
+// The work of each of many ranks besides encoding, without a model: real plans of made-up texts,
+// the shares of every batch, the loss over the whole batch. One JSON object on stdout. One process
+// does the work of all ranks one after the other, and plans once, as each of them would.
 //
 //   simile_shares_bench [PAIRS] [RANKS] [BATCH] [ORDER] [D]
 //
@@ -9,11 +9,11 @@
 // `peak_mb` the largest resident size of this one. `plan_seconds` is the order of an epoch,
 // `share_seconds` for each step the cutting, packing and noting of ids of a rank's share,
 // `loss_seconds` the loss `mnrl` of a batch and its gradient, `most_tokens` the largest share of a
-// batch over the mean. Of all ranks the least, mean and most: `rank_tokens`, tokens of a rank's
-// shares of a step, `rank_seconds` as share_seconds, `rank_mb`, the numbers and masks of a packed
-// share and the vectors, gradients and sums that a step has beside the set. `gather_mb` and, by D
-// and 6 layers, `sum_mb` are what a rank receives and adds up in a step, without the rows of the
-// word embedding; `sum_seconds` is that of two ranks on this machine.
+// batch over the mean. Three figures have the least, mean and most of all ranks: `rank_tokens`,
+// tokens of a rank's shares of a step; `rank_seconds`, like share_seconds; `rank_mb`, the numbers
+// and masks of a packed share and the vectors, gradients and sums that a step holds besides the
+// set. `gather_mb` and, by D and 6 layers, `sum_mb` are what a rank receives and adds up in a step,
+// without the rows of the word embedding; `sum_seconds` is that of two ranks on this machine.
 #include <sys/resource.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -69,7 +69,7 @@ std::shared_ptr<const TrainingSet> make_set(int64_t pairs) {
   return set;
 }
 
-// Of one batch and rank; returns its tokens.
+// Takes the share of one rank of a batch; returns its tokens.
 int64_t take_share(const TrainingSet& set, const std::vector<int32_t>& examples, int64_t ranks,
                    int64_t rank, std::vector<char>& is_noted) {
   const std::vector<int32_t> texts = set.texts_of(examples);
@@ -128,7 +128,7 @@ void walk_ranks(const TrainingSet& set, const Batches& batches, int64_t ranks, i
     }
     seconds.push_back(seconds_since(begin) / static_cast<double>(steps));
     tokens.push_back(static_cast<double>(sum) / static_cast<double>(steps));
-    // Of a token its id, type and position.
+    // Each token has an id, a type and a position.
     megabytes.push_back(static_cast<double>(step_bytes + most * 12) * 1e-6);
   }
   result["rank_tokens"] = least_mean_most(tokens);
@@ -153,7 +153,7 @@ double measure_loss(int64_t batch, int64_t D) {
   return seconds_since(begin);
 }
 
-// Of so many floats by two ranks of this machine, the median of some times.
+// Median time of a sum of `size` floats by two ranks on this machine.
 double measure_sum(int64_t size) {
   const std::string file = "/tmp/simile_shares_bench_" + std::to_string(getpid());
   std::vector<double> seconds;

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures a static encoder beside torch's EmbeddingBag, as sentence-transformers' StaticEmbedding uses
-# it, interleaved, and writes static.json and static.md. Before a figure is told, the losses of the first
-# steps and the first vectors are compared.
+# it, interleaved, and writes static.json and static.md. Before it reports a figure, it compares the losses of the
+# first steps and the first vectors.
 #
 # usage: bench/static.sh [BUILD_FOLDER [OUTPUT_FOLDER]]     defaults: build/release docs/results
 #
 # From the environment: ROUNDS (5), THREADS (1), WIDTHS ("256"), STEPS of 2,048 pairs a round (20),
-# TEXTS to encode (100000). Builds nothing. Needs ../shared/data/free_pairs, models/simile-mini (its
-# tokenizer) and /usr/bin/python3 with torch and numpy.
+# TEXTS to encode (100000). Builds nothing. Needs ../shared/data/free_pairs, models/simile-mini-3 (its
+# tokenizer) and PYTHON=$(bench/peers.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ batch=2048
 tau=0.05
 tokens=14  # of a text to encode
 longest=96  # tokens of a text to train on
-python=/usr/bin/python3
+python=${PYTHON:-python3}
 bench=$build/bench/simile_static_bench
 simile=$build/cli/simile
 pairs=../shared/data/free_pairs/sections.tsv.zst
@@ -32,24 +32,18 @@ fail() { echo "bench/static.sh: $*" >&2; exit 1; }
 [ -x "$bench" ] && [ -x "$simile" ] || fail "$bench or $simile is missing; make them with
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DSIMILE_BENCH=ON -DSIMILE_TESTS=OFF && cmake --build $build --target simile_static_bench simile"
 [ -f "$pairs" ] || fail "$pairs is missing: it holds the texts"
-"$python" -c 'import numpy, torch' 2>/dev/null || fail "$python lacks torch or numpy: apt-get install python3-torch python3-numpy libopenblas0-openmp"
+"$python" -c 'import numpy, torch' 2>/dev/null || fail "$python lacks torch or numpy: PYTHON=\$(bench/peers.sh) has both"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 raw=$work/raw.jsonl
 : > "$raw"
 
-# The peer's BLAS as fast as it gets here: Debian's OpenBLAS does not know newer processors by itself.
-tuning=("OMP_NUM_THREADS=$threads")
-openmp_blas=/usr/lib/$(uname -m)-linux-gnu/openblas-openmp
-if [ -d "$openmp_blas" ]; then tuning+=("LD_LIBRARY_PATH=$openmp_blas"); fi
-if grep -q -m1 avx512f /proc/cpuinfo; then tuning+=("OPENBLAS_CORETYPE=SkylakeX"); fi
-
 # As many pairs as the steps take, and their tokens for the peer.
 zstdcat "$pairs" 2>/dev/null | head -n $((steps * batch + 1)) > "$work/pairs.tsv" || true
 for side in 1 2; do
   tail -n +2 "$work/pairs.tsv" | cut -f$side > "$work/side$side.txt"
-  "$simile" tokenize --quiet --model models/simile-mini --no-special-tokens --max-length $longest \
+  "$simile" tokenize --quiet --model models/simile-mini-3 --no-special-tokens --max-length $longest \
     --input "$work/side$side.txt" > "$work/side$side.jsonl"
 done
 
@@ -60,12 +54,12 @@ record() {  # who width round result-as-JSON
 }
 
 measure_peer() {  # name width round arguments...
-  record "$1" "$2" "$3" "$(env "${tuning[@]}" "$python" bench/static_peer.py "${@:4}")"
+  record "$1" "$2" "$3" "$(OMP_NUM_THREADS=$threads "$python" bench/static_peer.py "${@:4}")"
 }
 
 for width in $widths; do
   start=$work/start$width
-  "$bench" model "$start" "$width" models/simile-mini
+  "$bench" model "$start" "$width" models/simile-mini-3
   cat > "$work/recipe.yaml" <<EOF
 model: $start
 max_length: $longest
@@ -102,4 +96,4 @@ EOF
 done
 
 mkdir -p "$output"
-THREADS=$threads TUNING="${tuning[*]}" "$python" bench/static_summary.py "$raw" "$output"
+THREADS=$threads "$python" bench/static_summary.py "$raw" "$output"

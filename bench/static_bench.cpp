@@ -6,11 +6,11 @@
 //   simile_static_bench encode MODEL_FOLDER IDS TOKENS THREADS [ROUNDS]
 //
 // `model` writes a static encoder with random weights. `train` runs a recipe, as `simile train`
-// does, into FOLDER, and tells the loss of each step and what the steps took: medians of wall and
-// of processor time, so that the beginning of an epoch and other programs do not count. `encode`
-// gives the texts of a file of int32 ids, TOKENS each, to SentenceEncoder::encode_ids; it tells the
-// first numbers of the first vectors too. bench/static.sh compares the losses and the numbers with
-// those of torch's EmbeddingBag.
+// does, into FOLDER, and reports the loss of each step and the time of the steps: medians of wall
+// and of processor time, so that the beginning of an epoch and other programs do not count.
+// `encode` gives the texts of a file of int32 ids, TOKENS each, to SentenceEncoder::encode_ids; it
+// also reports the first numbers of the first vectors. bench/static.sh compares the losses and the
+// numbers with those of torch's EmbeddingBag.
 #include <time.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ constexpr const char* kUsage =
     "       simile_static_bench encode MODEL_FOLDER IDS TOKENS THREADS [ROUNDS]";
 constexpr size_t kWarmUp = 4;  // steps
 
-// Of all threads of this process.
+// Processor time of all threads of this process.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -99,7 +99,7 @@ class StepClock final : public EventSink {
   Lap last_{};
 };
 
-// Of each step of the run in a folder.
+// The loss of each step of the run in a folder.
 std::vector<double> read_losses(const std::string& folder) {
   std::istringstream lines(read_file(join_path(folder, "metrics.jsonl")));
   std::vector<double> losses;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the answers of what bench/static.sh recorded, then tells medians and ratios.
+"""Compares the answers that bench/static.sh recorded, then prints medians and ratios.
 
-usage: static_summary.py RAW.jsonl OUTPUT_FOLDER     (THREADS and TUNING from the environment)
+usage: static_summary.py RAW.jsonl OUTPUT_FOLDER     (THREADS from the environment)
 
 Losses of the first steps agree with the peer's within 0.001 of them (bf16: 0.01), first numbers of
 vectors within 1e-5; otherwise it stops. Writes static.json (every run) and static.md (the table).
-Rates are a second of wall time and, which other programs disturb less, a second of processor time.
+Rates are per second of wall time and per second of processor time, which other programs disturb less.
 """
 import json
 import os
@@ -74,8 +74,8 @@ def make_page(rows, machine):
                      f"{peers['processor_second']:,.0f} | "
                      f"{ours['processor_second'] / peers['processor_second']:.1f} × | {aim} |")
     lines += ["", "Machine: {processor}, {processors} processors, {threads} thread(s), {system}; kernels for "
-              "{instructions}, products of bfloat16 by {bfloat}. Peer: PyTorch {torch}, environment "
-              "`{tuning}`. Load average meanwhile: {low} to {high}.".format(**machine), ""]
+              "{instructions}, products of bfloat16 by {bfloat}. Peer: PyTorch {torch}. Load average meanwhile: "
+              "{low} to {high}.".format(**machine), ""]
     return "\n".join(lines)
 
 
@@ -88,8 +88,7 @@ def describe_machine(runs):
     loads = [run["load"] for run in runs]
     return {"processor": model, "processors": os.cpu_count(), "threads": os.environ.get("THREADS", ""),
             "system": platform.platform(), "instructions": ours["instructions"],
-            "bfloat": ours["bfloat_instructions"], "torch": torch.__version__,
-            "tuning": os.environ.get("TUNING", ""), "low": min(loads), "high": max(loads)}
+            "bfloat": ours["bfloat_instructions"], "torch": torch.__version__, "low": min(loads), "high": max(loads)}
 
 
 def main():

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians, spread and ratios of what bench/run.sh recorded, as one JSON file.
+"""Medians, spread and ratios of the records of bench/run.sh, as one JSON file.
 
 A ratio is median over median; `low` and `high` are the smallest and largest ratio within a round. The
 sgemm peak is the highest that any run with as many threads saw.
 """
+import itertools
 import json
 import statistics
 
-BOTH = ("short", "long")
-# number, mode, who, beside whom, {(model, lengths): at least so many times the rate}
-SPEED = [
-    (1, "train", "simile fp32", "eager fp32", {("minilm", "short"): 4.8, ("minilm", "long"): 9, ("bert", "short"): 4}),
-    (2, "train", "simile fp32", "sgemm", {("minilm", "short"): 0.8, ("minilm", "long"): 0.8}),
-    (3, "infer", "simile fp32", "onnx fp32", {("minilm", "short"): 1.7, ("minilm", "long"): 1.9}),
-    (4, "train", "simile bf16", "simile fp32", {("minilm", "short"): 2.5, ("minilm", "long"): 2.5}),
-    (4, "train", "simile bf16", "eager bf16", {("minilm", "short"): 5, ("minilm", "long"): 9}),
-    (5, "infer", "simile bf16", "simile fp32", {("minilm", "short"): 2.5, ("minilm", "long"): 2.5}),
-    (6, "infer", "simile int8", "onnx int8", {("minilm", "short"): 1.8, ("minilm", "long"): 2.2}),
-]
+LENGTHS = ("short", "mixed", "even")
+# At least so many times the rate of the fastest peer, by model and in the order of LENGTHS.
+GOALS = {("train", "fp32"): {"minilm": (5, 7, 4), "mpnet": (3.5, 3.8, 3)},
+         ("train", "bf16"): {"minilm": (5, 8, 4.5), "mpnet": (3.8, 4.2, 3.5)},
+         ("infer", "fp32"): {"minilm": (1.7, 1.8, 1.6), "mpnet": (1.4, 1.5, 1.4)},
+         ("infer", "bf16"): {"minilm": (1.8, 1.8, 1.6), "mpnet": (1.5, 1.5, 1.4)},
+         ("infer", "int8"): {"minilm": (2.2, 2.2, 2.2), "mpnet": (1.8, 1.8, 1.8)}}
+MODELS = ("minilm", "mpnet")
+SGEMM, COSINE = 0.75, 0.999  # share of sgemm's peak in training; of vectors in int8 with those in fp32
 LATENCY, MEMORY, THREADS, PROGRAM, LINEAR = 1.5, 0.5, 1.85, 0.95, 2.1
 LOAD_MILLISECONDS, LOAD_MEMORY = 300.0, 1.5
 
@@ -62,62 +61,72 @@ def row(number, what, against, target, unit, found, at_most=False, note=""):
     return result
 
 
+def best_peer(runs, mode, model, distribution, precision, field, best):
+    """The name and the numbers by round of the peer whose median is best."""
+    names = [f"{engine} {precision}" for engine in ("torch", "onnx", "openvino")]
+    peers = [(who, runs.numbers(mode, model, distribution, who, field)) for who in names]
+    return best((peer for peer in peers if peer[1]), key=lambda peer: statistics.median(peer[1].values()),
+                default=("the best peer", {}))
+
+
 def speed_rows(runs):
-    names = {"train": "training", "infer": "inference"}
-    for number, mode, who, other, targets in SPEED:
-        for model in ("minilm", "bert"):
-            for distribution in BOTH:
-                target = targets.get((model, distribution))
-                mine = runs.find(mode, model, distribution, who)
-                if other == "sgemm":
-                    found = ratio({i: result["gflops"] for i, result in mine.items()},
-                                  {i: runs.peak(result["threads"]) for i, result in mine.items()})
-                else:
-                    found = ratio(*(runs.numbers(mode, model, distribution, name, "rate") for name in (who, other)))
-                if target is not None or found:
-                    what = f"{names[mode]} {who.split()[1]}, {model}, {distribution}"
-                    result = row(number, what, other, target, "share" if other == "sgemm" else "times", found)
-                    if target and found and who == "simile fp32" and other != "sgemm":
-                        share = statistics.median(one["gflops"] / runs.peak(one["threads"]) for one in mine.values())
-                        result["share_of_sgemm_at_target"] = share * target / found["measured"]
-                    yield result
+    work = {"train": "training", "infer": "inference"}
+    for number, ((mode, name), goals) in enumerate(GOALS.items(), 1):
+        for model, goal in goals.items():
+            for distribution, target in zip(LENGTHS, goal):
+                mine = runs.find(mode, model, distribution, f"simile {name}")
+                if not mine:
+                    continue
+                peer, numbers = best_peer(runs, mode, model, distribution, name, "rate", max)
+                found = ratio(runs.numbers(mode, model, distribution, f"simile {name}", "rate"), numbers)
+                what = f"{work[mode]} {name}, {model}, {distribution}"
+                result = row(number, what, peer, target, "times", found)
+                share = ratio({i: one["gflops"] for i, one in mine.items()},
+                              {i: runs.peak(one["threads"]) for i, one in mine.items()})
+                if name == "int8" and found:
+                    cosine, other = (min(runs.numbers(mode, model, distribution, who, "cosine").values())
+                                     for who in ("simile int8", peer))
+                    result["note"] = f"mean cosine to fp32 {cosine:.4f}, the peer's {other:.4f}"
+                    result["met"] = result["met"] and cosine >= COSINE
+                elif name == "fp32" and found:
+                    result["share_of_sgemm_at_target"] = share["measured"] * target / found["measured"]
+                yield result
+                if (mode, name) == ("train", "fp32"):
+                    yield row(number, what, "sgemm", SGEMM, "share", share)
 
 
 def latency_rows(runs):
-    for model in ("minilm", "bert"):
-        for name in ("fp32", "int8"):
-            found = ratio(*(runs.numbers("latency", model, "short", f"{who} {name}", "milliseconds_median")
-                            for who in ("onnx", "simile")))
-            target = LATENCY if model == "minilm" else None
-            if target or found:
-                yield row(7, f"one short text, one thread, {name}, {model}", f"ONNX Runtime {name}, one at a time",
-                          target, "times", found)
+    for model in MODELS:
+        for name in ("fp32", "bf16", "int8"):
+            peer, numbers = best_peer(runs, "latency", model, "short", name, "milliseconds_median", min)
+            found = ratio(numbers, runs.numbers("latency", model, "short", f"simile {name}", "milliseconds_median"))
+            if found:
+                yield row(6, f"one short text, one thread, {name}, {model}", f"{peer}, one at a time", LATENCY, "times",
+                          found)
 
 
 def memory_rows(runs):
-    for model in ("bert", "minilm"):
-        peer = runs.find("memory", model, "long", "eager fp32")
-        pairs = next((result["pairs"] for result in peer.values()), 64)
-        bound = any(not result["finished"] for result in peer.values())
-        for name in ("fp32", "bf16"):
-            found = ratio(*(runs.numbers("memory", model, "long", who, "peak_bytes")
-                            for who in (f"simile {name}", "eager fp32")))
-            target = MEMORY if (model, name) == ("bert", "fp32") else None
-            note = "at most: the peer ended for want of memory" if bound and found else ""
-            if target or found:
-                result = row(8, f"peak memory of training {name}, {model}, long, {pairs} pairs", "eager fp32", target,
-                             "times", found, True, note)
-                if bound and not result.get("met"):
-                    result["met"] = None  # the peer may need more still
-                yield result
+    for model, distribution, name in itertools.product(MODELS, LENGTHS, ("fp32", "bf16")):
+        peer = runs.find("memory", model, distribution, f"torch {name}")
+        found = ratio(*(runs.numbers("memory", model, distribution, f"{who} {name}", "peak_bytes")
+                        for who in ("simile", "torch")))
+        if found:
+            pairs = next(result["pairs"] for result in peer.values())
+            bound = any(not result["finished"] for result in peer.values())
+            result = row(7, f"peak memory of training {name}, {model}, {distribution}, {pairs} pairs", f"torch {name}",
+                         MEMORY, "times", found, True, "at most: the peer ended for want of memory" if bound else "")
+            if bound and not result["met"]:
+                result["met"] = None  # the peer may need more still
+            yield result
 
 
 def thread_rows(runs):
     for mode, name in (("train", "training"), ("infer", "inference")):
-        for distribution in BOTH:
+        for distribution in LENGTHS:
             found = ratio(*(runs.numbers(f"threads {mode}", "minilm", distribution, who, "rate")
                             for who in ("2", "1")))
-            yield row(9, f"{name} fp32, minilm, {distribution}, 2 threads", "1 thread", THREADS, "times", found)
+            if found:
+                yield row(8, f"{name} fp32, minilm, {distribution}, 2 threads", "1 thread", THREADS, "times", found)
 
 
 def program_rows(runs):
@@ -128,8 +137,8 @@ def program_rows(runs):
         loaded = {i: program[i] - start[i] for i in program.keys() & start.keys()}
         for what, seconds in (("from start to exit", program), ("less start, loading and one text", loaded)):
             found = ratio(encoder, seconds)
-            if target or found:
-                yield row(10, f"speed of `simile encode` {name}, minilm, {what}", "its encoder alone", target, "share",
+            if found:
+                yield row(9, f"speed of `simile encode` {name}, minilm, {what}", "its encoder alone", target, "share",
                           found)
 
 
@@ -149,13 +158,12 @@ def long_texts(runs):
 def long_rows(table):
     for work, name in (("infer", "inference"), ("train", "training")):
         added = {entry["tokens"]: entry["added_bytes"]["median"] for entry in table if entry["work"] == work}
-        longest = max(added, default=8192)
-        found = None
+        longest = max(added, default=0)
         if longest // 2 in added:
             growth = added[longest] / added[longest // 2]
             found = {"measured": growth, "low": growth, "high": growth, "rounds": 1}
-        yield row(11, f"memory that {name} adds to the model's for a text of {longest} tokens",
-                  f"{longest // 2} tokens", LINEAR, "times", found, True, "linear: 2; quadratic: 4")
+            yield row(10, f"memory that {name} adds to the model's for a text of {longest} tokens",
+                      f"{longest // 2} tokens", LINEAR, "times", found, True, "linear: 2; quadratic: 4")
 
 
 def contenders(runs):
@@ -169,7 +177,7 @@ def contenders(runs):
             continue
         entry = dict(zip(("mode", "model", "distribution", "who"), key))
         entry[fields[0]] = middle([result[fields[0]] for result in results])
-        for field in ("gflops", "sgemm_gflops", "bf16_gemm_gflops", "milliseconds_p99"):
+        for field in ("gflops", "sgemm_gflops", "bf16_gemm_gflops", "milliseconds_p99", "cosine"):
             if field in results[0]:
                 entry[field] = statistics.median(result[field] for result in results)
         if "milliseconds_per_step" in results[0]:
@@ -187,8 +195,8 @@ def summarise(machine, run_list):
             *long_rows(table)]
     return {"machine": {**machine, "sgemm_gflops": runs.peak(machine["threads"])}, "targets": rows,
             "contenders": contenders(runs), "long": table,
-            "memory": [{"model": run["model"], "who": run["who"], **run["result"]} for run in run_list
-                       if run["mode"] == "memory"],
+            "memory": [{**{name: run[name] for name in ("model", "distribution", "who")}, **run["result"]}
+                       for run in run_list if run["mode"] == "memory"],
             "profile": [{"who": run["who"], "distribution": run["distribution"], **run["result"]} for run in run_list
                         if run["mode"] == "profile"],
             "load": [run["result"] for run in run_list if run["mode"] == "load"], "runs": run_list}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Characters a second that a tokeniser takes on one thread: simile_tokenizer_bench --model M
+// Characters a second that a tokenizer takes on one thread: simile_tokenizer_bench --model M
 // --input TEXTS [--limit N] [--repeat N] prints {"characters", "load_seconds", "encode",
 // "encode_ids"}; with --ids 1 it prints {"ids": [[...], ...]} instead, which
 // tools/conformance/speed.js checks.

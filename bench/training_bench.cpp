@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "bench/bench_trainer.h"
 #include "bench/benchmarks.h"
 #include "bench/memory.h"
@@ -18,10 +16,9 @@ struct Checks {
   double gradient_difference, first_loss, last_loss;
 };
 
-// The gradient is the oracle's, the first loss near that of chance, and steps on one batch lower
-// it.
+// The gradient is the oracle's, and steps on one batch lower the loss.
 Checks check_training(Trainer& trainer, const Workload& all) {
-  constexpr double kChanceTolerance = 1.0, kCheckRate = 1e-4;
+  constexpr double kCheckRate = 1e-4;
   constexpr int kSteps = 4;
   Checks checks{trainer.check_gradient(take_batch(all, 0, 8)), 0, 0};
   const Workload batch = take_batch(all, 0, 2 * kPairs);
@@ -31,16 +28,13 @@ Checks check_training(Trainer& trainer, const Workload& all) {
     checks.last_loss = trainer.step(batch, kCheckRate, ignored);
     if (i == 0) checks.first_loss = checks.last_loss;
   }
-  const double chance = std::log(static_cast<double>(kPairs));
-  SIMILE_CHECK(std::abs(checks.first_loss - chance) < kChanceTolerance &&
-                   checks.last_loss < checks.first_loss,
-               ErrorKind::kFailed,
-               "the loss went from {} to {} in {} steps; expected a fall from about {}",
-               checks.first_loss, checks.last_loss, kSteps, chance);
+  SIMILE_CHECK(checks.last_loss < checks.first_loss, ErrorKind::kFailed,
+               "the loss went from {} to {} in {} steps; expected a fall", checks.first_loss,
+               checks.last_loss, kSteps);
   return checks;
 }
 
-// Of the first `count` batches, the one with the most tokens.
+// The batch with the most tokens among the first `count`.
 Workload largest_batch(const Workload& all, int64_t count) {
   Workload largest;
   int64_t most = -1;

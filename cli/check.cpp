@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/model.h"
+#include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/index/index_folder.h"
 #include "simile/model/embedding_store.h"
@@ -33,7 +34,7 @@ struct Arguments {
             {"Run folder: states, stages, teachers, mined negatives, model, and with results.json "
              "metrics and predictions"});
     v.field("write_checksums", write_checksums,
-            {"Write the model's checksums.json first, after a change that was meant"});
+            {"Write the model's checksums.json first, after an intended change"});
   }
 };
 
@@ -48,13 +49,6 @@ Json check_model(const std::string& model, Terminal& terminal) {
   for (const ModuleSettings& module : settings.modules) {
     modules.push_back(module_kind_name(module.kind));
   }
-  Json parts = Json::array();
-  for (const PartConfig& part : settings.encoder.parts) {
-    parts.push_back({{"family", part.encoder.model_type},
-                     {"layers", part.encoder.layers},
-                     {"hidden", part.encoder.hidden},
-                     {"weight", part.weight}});
-  }
   Json document = {{"model", model},
                    {"family", settings.encoder.model_type},
                    {"layers", settings.encoder.layers},
@@ -68,7 +62,6 @@ Json check_model(const std::string& model, Terminal& terminal) {
                    {"dimension", encoder.dimension()},
                    {"fingerprint", fingerprint},
                    {"files_verified", verified}};
-  if (!parts.empty()) document["parts"] = std::move(parts);
   document["self_test_difference"] = difference ? Json(*difference) : nullptr;
   return document;
 }
@@ -115,6 +108,8 @@ Json check(const Arguments& arguments, Terminal& terminal) {
   }
   if (arguments.write_checksums) {  // of the folder, and of those in it that have them already
     const std::string folder = resolve_model(arguments.model);
+    SIMILE_CHECK(folder_exists(folder), ErrorKind::kInput,
+                 "cannot write checksums: '{}' is not a folder; give a model folder", folder);
     for (const std::string& nested : folders_with_checksums(folder)) write_checksums(nested);
     write_checksums(folder);
   }

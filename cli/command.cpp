@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +18,9 @@
 namespace simile::cli {
 namespace {
 
-volatile std::sig_atomic_t received_signal = 0;
+constexpr const char* kVariables = "SIMILE_";  // how those begin that stand for options
+
+volatile std::sig_atomic_t received_signal = 0, is_started_by_another = 0;
 
 [[noreturn]] void fail_stdout() {
   const int code = errno;
@@ -53,9 +56,9 @@ const std::string& training_help(const std::string& name) {
 
 void CommonOptions::visit(OptionVisitor& v) {
   v.field("quiet", quiet, {"No progress on stderr"});
-  v.field("threads", threads,
-          {"Threads to compute with, of a server in each of two teams (0: all processors)", "", 0,
-           1024});
+  v.field(
+      "threads", threads,
+      {"Compute threads (0: all processors); a server runs two teams of this size", "", 0, 1024});
 }
 
 void RecipeArguments::visit(OptionVisitor& v) {
@@ -86,6 +89,31 @@ CLI::App* Commands::add_bare(const std::string& name, const std::string& help, b
   if (has_json) flags.field("json", common.json, {"Print one JSON document on stdout"});
   command->callback([this_run = &run, work = std::move(work)] { *this_run = work; });
   return command;
+}
+
+void take_environment(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    std::string name = kVariables + option->get_single_name();
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+      return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    });
+    if (option != command.get_help_ptr()) option->envname(name);
+  }
+}
+
+void warn_of_environment(const CLI::App& command, EventSink& events) {
+  std::vector<std::string> known = {"SIMILE_ARGUMENTS", "SIMILE_MODELS", "SIMILE_ISA",
+                                    kStartedProcess};
+  for (const CLI::Option* option : command.get_options()) known.push_back(option->get_envname());
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string variable = *at, name = variable.substr(0, variable.find('='));
+    if (!starts_with(name, kVariables)) continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string meant = nearest_name(name, known);
+    events.warning(fmt::format("the environment has {}, which is no option of {}{}; it is ignored",
+                               name, command.get_name(),
+                               meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
+  }
 }
 
 Output::Output(const std::string& path) {
@@ -124,25 +152,28 @@ void print_result(bool json, const nlohmann::ordered_json& document, const std::
 }
 
 void catch_signals() {
-  struct sigaction action = {};
+  struct sigaction action = {}, before = {};
   action.sa_handler = [](int number) {
-    received_signal = number;
-    std::signal(SIGINT, SIG_DFL);  // a second one of either kind ends at once
+    if (received_signal == 0) received_signal = number;
+    if (is_started_by_another) return;  // which may pass on what this one got already
+    std::signal(SIGINT, SIG_DFL);       // a second one of either kind ends at once
     std::signal(SIGTERM, SIG_DFL);
   };
+  is_started_by_another = std::getenv(kStartedProcess) != nullptr;
   sigemptyset(&action.sa_mask);
   action.sa_flags = 0;  // without SA_RESTART: waiting for input ends
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A terminal that closes may send several; nohup ignores them.
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error with a message
 }
 
 int signal_received() { return received_signal; }
 
-void forget_signal() { received_signal = 0; }
-
 void check_signal() {
-  SIMILE_CHECK(signal_received() == 0, ErrorKind::kInterrupted, "stopped by a signal");
+  SIMILE_CHECK(signal_received() == 0, ErrorKind::kInterrupted, "interrupted by a signal");
 }
 
 namespace {
@@ -193,6 +224,10 @@ std::string show_default(const OptionValue& value) {
 }
 
 }  // namespace
+
+std::string protect_brackets(const std::string& word) {
+  return word[0] == '[' && word.back() == ']' ? word + kProtection : word;
+}
 
 std::string OptionFlags::help_of(const OptionInfo& info) const {
   return owner_prefix() + info.help + (info.unit.empty() ? "" : " [" + info.unit + "]");
@@ -272,6 +307,10 @@ void OptionFlags::visit_value(const char* name, const OptionValue& value, const 
     std::replace(flag.begin(), flag.end(), '_', '-');
   }
   CLI::Option* option = add(flag, value, info);
+  option->transform([](std::string word) {
+    if (!word.empty() && word.back() == kProtection) word.pop_back();
+    return word;
+  });
   if (is_number(value)) {  // CLI11 shows the message of a validator that returns one
     const auto check_range = [low = info.minimum, high = info.maximum](std::string& text) {
       double number = 0;

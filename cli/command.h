@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands share: how one is added with its options, where results and progress go, how a
+// Shared by the commands: how one is added with its options, where results and progress go, how a
 // signal ends work.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace simile::cli {
 
-// Command-line options made from an options struct, so that name, help, default and range stand in
+// Command-line options made from an options struct, so that name, help, default and range are in
 // one place: `score_scale` becomes --score-scale, and `top_k` with OptionInfo::flags "-k,--top-k"
 // both.
 class OptionFlags : public OptionVisitor {
@@ -45,6 +45,11 @@ class OptionFlags : public OptionVisitor {
 
   CLI::App& command_;
 };
+
+// CLI11 splits a word such as "[a, b]" as a list. A mark behind it, which OptionFlags removes, keeps
+// it as it is.
+constexpr char kProtection = '\x1f';
+std::string protect_brackets(const std::string& word);
 
 // Set by the options every command has.
 struct CommonOptions {
@@ -73,8 +78,7 @@ struct TrainingCommand {
 const std::vector<TrainingCommand>& training_commands();
 const std::string& training_help(const std::string& name);
 
-// A command's arguments are a struct whose visit() declares its flags. `run` holds what the command
-// that was chosen does.
+// A command's arguments are a struct whose visit() declares its flags. `run` is the chosen work.
 struct Commands {
   CLI::App& app;
   CommonOptions& common;
@@ -86,13 +90,13 @@ struct Commands {
   template <typename Arguments, typename Work>
   CLI::App* add(const std::string& name, const std::string& help, Work work) const;
 
-  // The same for one of training_commands(), whose help stands there.
+  // The same for one of training_commands(), which has its help.
   template <typename Arguments, typename Work>
   CLI::App* add_training(const std::string& name, Work work) const {
     return add<Arguments>(name, training_help(name), work);
   }
 
-  // A subcommand that only holds others, which are added to what this returns.
+  // Adds a subcommand that only holds others; add those to the returned Commands.
   Commands add_parent(const std::string& name, const std::string& help) const;
 
   // A subcommand with the common options; `work` runs after parsing when it was chosen.
@@ -120,6 +124,12 @@ CLI::App* Commands::add(const std::string& name, const std::string& help, Work w
   arguments->visit(flags);
   return command;
 }
+
+// Lets each option of the command stand in the environment too: SIMILE_PORT for --port. The command
+// line wins.
+void take_environment(CLI::App& command);
+// Warns of variables SIMILE_... that are no option of the command, and are not read elsewhere.
+void warn_of_environment(const CLI::App& command, EventSink& events);
 
 void add_batches(const Commands& commands);  // in simile-training only
 void add_check(const Commands& commands);
@@ -173,13 +183,15 @@ struct ExitCode {
   int code;
 };
 
-// Signals: after catch_signals(), SIGINT and SIGTERM are only noted; signal_received() tells the
-// number (0: none). Long work stops at its next report of progress, reading from a pipe or terminal
-// stops where it waits; a second signal ends at once.
+// Set in the environment of processes that `simile train --processes` starts.
+inline constexpr const char* kStartedProcess = "SIMILE_PROCESSES";
+
+// Signals: after catch_signals(), SIGINT, SIGTERM and SIGHUP (unless it is ignored) are only noted;
+// signal_received() returns the number (0: none). Long work stops at its next report of progress,
+// reading from a pipe or terminal stops where it waits; a second SIGINT or SIGTERM ends at once,
+// but not a process that start_processes() started.
 void catch_signals();
 int signal_received();
-// For work that a signal ends as it should: the program then ends as if none had come.
-void forget_signal();
 // Throws ErrorKind::kInterrupted when a signal was received. For loops that read input.
 void check_signal();
 

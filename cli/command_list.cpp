@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "simile/core/error.h"
 
 namespace simile::cli {
+extern const char *const kExamples, *const kManPage;  // examples.txt and man_page.txt
+
 namespace {
 
 ListedOption describe(const CLI::Option& option) {
@@ -42,55 +45,15 @@ void add_command(const CLI::App& app, const std::string& parent, const std::stri
   }
 }
 
-constexpr const char* kDescription = R"(.SH DESCRIPTION
-Trains sentence encoders, evaluates them, turns texts into vectors, searches with these and serves them over HTTP.
-A model is a folder in the layout of sentence\-transformers, or the name of one that comes with the program.
-Results go to standard output, progress and warnings to standard error.
-)";
-
-constexpr const char* kEnd = R"(.SH EXIT STATUS
-.TP
-.B 0
-All is well.
-.TP
-.B 1
-The work failed: no space left, a loss that is not finite, a check that does not hold.
-.TP
-.B 2
-The command line, an option or a recipe cannot be used.
-.TP
-.B 3
-An input file, a model or an index cannot be used.
-.TP
-.B 130, 143
-Ended by SIGINT or SIGTERM, with everything saved.
-.SH ENVIRONMENT
-.TP
-.B SIMILE_MODELS
-Folders, separated by colons, in which models called by name are looked for first.
-.TP
-.B OMP_NUM_THREADS
-Threads to compute with where
-.B \-\-threads
-does not say.
-.SH FILES
-.TP
-.I /usr/share/simile/models
-Models that come with the program.
-.TP
-.I /etc/default/simile
-What the service
-.B simile.service
-is started with; an example is
-.IR /usr/share/doc/simile/simile.env .
-.SH EXAMPLES
-.nf
-simile similarity \-\-model simile\-mini\-2 "how do I reset my password" "forgot my password"
-simile encode \-\-model simile\-mini\-2 \-\-input texts.txt \-\-output vectors.npy
-simile index build \-\-model simile\-mini\-2 \-\-index faq.index \-\-corpus corpus.tsv
-simile search \-\-index faq.index \-\-query "no new messages"
-.fi
-)";
+// The lines of a command in examples.txt: its most common form, and examples.
+std::string examples_of(const std::string& name) {
+  const std::string_view text = kExamples;
+  const std::string title = "\n\n" + name + "\n";
+  const size_t begin = text.find(title);
+  if (begin == text.npos) return "";
+  const size_t first = begin + title.size();
+  return std::string(text.substr(first, text.find("\n\n", first) - first));
+}
 
 // A text as man(7) prints it.
 std::string escaped(const std::string& text) {
@@ -129,30 +92,25 @@ std::string entry(const ListedOption& option) {
 
 struct Advice {
   const char* command;  // empty: of any
-  const char* word;
+  const char* words;    // separated by spaces
   const char* text;
 };
 
 // Words that are commands elsewhere.
 constexpr Advice kCommands[] = {
-    {"", "download", "a model is given as a folder, and data sets come by `simile data get`"},
-    {"", "embed", "texts become vectors by `simile encode`"},
-    {"", "fine-tune", "a model is fine-tuned by `simile train RECIPE.yaml`"},
-    {"", "finetune", "a model is fine-tuned by `simile train RECIPE.yaml`"},
-    {"", "fit", "a model is fine-tuned by `simile train RECIPE.yaml`"},
-    {"", "query", "an index is searched by `simile search`"},
-    {"", "semantic-search", "an index is searched by `simile search`"},
-    {"", "sim", "texts are compared by `simile similarity`"},
-    {"", "test", "a model is measured by `simile evaluate`"},
+    {"", "download", "`simile get` fetches a model, `simile data get` a data set"},
+    {"", "embed", "`simile encode` turns texts into vectors"},
+    {"", "fine-tune finetune fit", "`simile train RECIPE.yaml` fine-tunes a model"},
+    {"", "query semantic-search", "`simile search` searches an index"},
+    {"", "sim", "`simile similarity` compares texts"},
+    {"", "test", "`simile evaluate` measures a model"},
 };
 
-// Options that are none, and what stands in their place.
+// Unknown options of other programs, and their replacements.
 constexpr Advice kOptions[] = {
-    {"encode", "--normalize", "vectors are of unit length already, unless --no-normalize is given"},
-    {"encode", "--normalize-embeddings",
+    {"encode", "--normalize --normalize-embeddings",
      "vectors are of unit length already, unless --no-normalize is given"},
-    {"search", "--k", "the number of documents is --top-k"},
-    {"search", "--limit", "the number of documents is --top-k"},
+    {"search", "--k --limit", "the number of documents is --top-k"},
 };
 
 // Texts on the command line of a command that takes none there.
@@ -168,12 +126,14 @@ std::string find_advice(const Advice (&table)[n], const std::string& command,
                         const std::string& word) {
   for (const Advice& advice : table) {
     const bool is_command = *advice.command == '\0' || command == advice.command;
-    if (is_command && word == advice.word) return advice.text;
+    const std::vector<std::string> words = CLI::detail::split(advice.words, ' ');
+    const bool is_word = std::find(words.begin(), words.end(), word) != words.end();
+    if (is_command && is_word) return advice.text;
   }
   return "";
 }
 
-// What trainers elsewhere take as options stands in a recipe here.
+// Options of other trainers are keys of a recipe here.
 std::string suggest_override(const std::string& option) {
   std::string key = option.substr(2);
   std::replace(key.begin(), key.end(), '-', '_');
@@ -207,14 +167,14 @@ std::string suggest_option(const CLI::App& command, const std::string& option) {
 std::string suggest_command(const CLI::App& app, const CLI::App& command, const std::string& word,
                             const std::vector<std::string>& names) {
   const std::string advice = &command == &app ? find_advice(kCommands, "", word) : "";
-  if (!advice.empty()) return fmt::format("'{}' is no command: {}\n", word, advice);
+  if (!advice.empty()) return fmt::format("unknown command '{}': {}\n", word, advice);
   const std::string nearest = nearest_name(word, names);
-  return fmt::format("'{}' is no command{}; simile {}--help lists them\n", word,
-                     nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+  return fmt::format("unknown command '{}'{}; simile {}--help lists all\n", word,
+                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest),
                      &command == &app ? "" : command.get_name() + " ");
 }
 
-// A text stands where no option takes it: after the command, or after a value.
+// A text is where no option takes it: after the command, or after a value.
 bool has_stray_text(const CLI::App& command, const std::vector<std::string>& words, size_t first) {
   for (size_t i = first; i < words.size(); ++i) {
     if (words[i][0] != '-') return true;
@@ -254,24 +214,49 @@ CommandList list_commands(const CLI::App& program) {
 }
 
 std::string man_page(const CommandList& list, const std::string& version) {
-  std::string page = fmt::format(
-      ".\\\" Printed by `simile docs man`.\n.TH SIMILE 1 \"\" \"simile {}\" \"User Commands\"\n"
-      ".SH NAME\nsimile \\- train, evaluate and serve sentence encoders\n",
-      version);
-  page += ".SH SYNOPSIS\n.nf\n";
+  std::string synopsis, common, commands;
+  for (const ListedOption& option : list.common) common += entry(option);
   for (const ListedCommand& command : list.commands) {
     if (!command.inner.empty()) continue;
-    page += fmt::format("\\fB{}\\fR [\\fIOPTION\\fR ...]\n", escaped(command.name));
+    synopsis += fmt::format("\\fB{}\\fR [\\fIOPTION\\fR ...]\n", escaped(command.name));
+    commands += fmt::format(".SS {}\n{}.\n", escaped(command.name), escaped(command.help));
+    for (const ListedOption& option : command.options) commands += entry(option);
+    commands += ".PP\n.nf\n";
+    std::istringstream lines(examples_of(command.name.substr(command.name.find(' ') + 1)));
+    for (std::string line; std::getline(lines, line);) commands += escaped(line) + "\n";
+    commands += ".fi\n";
   }
-  page += std::string(".fi\n") + kDescription + ".SH OPTIONS OF EVERY COMMAND\n";
-  for (const ListedOption& option : list.common) page += entry(option);
-  page += ".SH COMMANDS\n";
-  for (const ListedCommand& command : list.commands) {
-    if (!command.inner.empty()) continue;
-    page += fmt::format(".SS {}\n{}.\n", escaped(command.name), escaped(command.help));
-    for (const ListedOption& option : command.options) page += entry(option);
+  return fmt::format(fmt::runtime(kManPage), fmt::arg("version", version),
+                     fmt::arg("synopsis", synopsis), fmt::arg("common", common),
+                     fmt::arg("commands", commands));
+}
+
+void add_examples(CLI::App& command, const std::string& name) {
+  const std::string lines = examples_of(name);
+  if (!lines.empty()) {
+    const size_t end = lines.find('\n');
+    command.footer("Most common form:\n" + lines.substr(0, end) +
+                   "\n\nExamples:" + lines.substr(end));
   }
-  return page + kEnd;
+  for (CLI::App* inner : command.get_subcommands([](CLI::App*) { return true; })) {
+    add_examples(*inner, name == "simile" ? inner->get_name() : name + " " + inner->get_name());
+  }
+}
+
+std::string wrap_help(const std::string& help) {
+  constexpr size_t kColumns = 100, kDescription = 30;
+  std::istringstream lines(help);
+  std::string out;
+  for (std::string line; std::getline(lines, line); out += line + "\n") {
+    const size_t indent = line[0] == ' ' ? kDescription : 0;
+    while (line.size() > kColumns) {
+      const size_t cut = line.find_last_of(" ,", kColumns - 1);
+      if (cut == std::string::npos || cut <= indent) break;
+      out += line.substr(0, cut + (line[cut] == ',' ? 1 : 0)) + "\n";
+      line = std::string(indent, ' ') + line.substr(cut + (line[cut + 1] == ' ' ? 2 : 1));
+    }
+  }
+  return out;
 }
 
 std::string suggest(const CLI::App& app, const std::vector<std::string>& words) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's commands and their options as its parser has them, for what describes them: tables
-// (docs/options.md), the manual page, the completions of shells, and advice on a mistake.
+// The program's commands and options as its parser has them, for everything that describes them:
+// tables (docs/options.md), the manual page, the completions of shells, and advice on a mistake.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -35,15 +35,20 @@ struct CommandList {
   std::vector<ListedOption> common;     // of every command that does something
 };
 
-// `program` has all its commands. Those that only tell that this build lacks them are left out.
+// `program` has all its commands. Those that this build lacks are left out.
 CommandList list_commands(const CLI::App& program);
 
 // The manual page simile(1), for man(7).
 std::string man_page(const CommandList& list, const std::string& version);
 
-// What was meant by a command line that was refused: lines about the first word that is no command,
-// option or argument, or an empty text: the nearest name, what sentence-transformers' users would
-// call it, or where a value is given here.
+// Ends the help of a command, and of all within it, with its most common form and examples.
+void add_examples(CLI::App& command, const std::string& name = "simile");
+
+// Help wrapped at 100 columns; the lines that go on are indented like the descriptions.
+std::string wrap_help(const std::string& help);
+
+// Suggests what a rejected command line meant: lines about the first unknown word (the nearest
+// name, the word for a sentence-transformers term, or a value's place), or an empty text.
 std::string suggest(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace simile::cli

@@ -26,11 +26,11 @@ struct GetArguments {
   void visit(OptionVisitor& v) {
     v.field("name", name, OptionInfo{"Name of the set, see --list"}.named("name"));
     v.field("output", folder, {"Folder for the files; data/NAME by default"});
-    v.field("list", list, {"List the sets, their licences and what they hold"});
+    v.field("list", list, {"List the sets, their licences and contents"});
     v.field("catalogue", catalogue,
-            {"File with other sets, in place of those built in (YAML or JSON)"});
+            {"File with other sets, instead of the built-in ones (YAML or JSON)"});
     v.field("accept_checksum", accepted,
-            OptionInfo{"Take a file with this checksum where another or none is known"}.words());
+            OptionInfo{"Accept a file with this checksum if another or none is known"}.words());
   }
 };
 
@@ -125,12 +125,13 @@ struct OverlapArguments {
                        ".zst"}
                 .named("training")
                 .required());
-    v.field("with", test,
-            OptionInfo{"Test files, of the same kinds, or folders of ranking sets; of tables of "
-                       "pairs and of these, pairs, left and right texts of four words and more are "
-                       "counted apart too"}
-                .words()
-                .required());
+    v.field(
+        "with", test,
+        OptionInfo{
+            "Test files, of the same kinds, or folders of ranking sets; of tables of pairs and of "
+            "these, pairs, left and right texts of four words and more are also counted separately"}
+            .words()
+            .required());
     v.field("list", list, {"List the texts found and where they are"});
     options.visit(v);
   }

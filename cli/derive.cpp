@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that make models from models: convert, whiten, join and fuse.
+// The commands that make models from models: convert, whiten and fuse.
 #include <fmt/format.h>
 
 #include <map>
@@ -9,9 +9,9 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/derive/convert.h"
-#include "simile/derive/join.h"
 #include "simile/derive/mean_model.h"
 #include "simile/derive/whiten.h"
 
@@ -27,7 +27,7 @@ struct ConvertArguments {
     v.field("model", model, OptionInfo{kModelHelp}.required());
     v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
     v.field("precision", precision,
-            choice_info("How weights are stored; int8 is read by Simile alone",
+            choice_info("Number type of stored weights; only Simile reads int8",
                         {"fp32", "fp16", "bf16", "int8"}));
   }
 };
@@ -69,8 +69,7 @@ struct WhitenArguments {
                 .required());
     v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
     whitening.visit(v);
-    v.field("limit", limit,
-            {"Texts to use, drawn at random where there are more; 0 uses all", "", 0});
+    v.field("limit", limit, {"Texts to use, drawn at random if there are more; 0: all", "", 0});
     v.field("seed", seed, {"Seed of that choice", "", 0});
     encode.visit_texts(v);
   }
@@ -98,6 +97,7 @@ std::vector<std::string> read_sample(const WhitenArguments& arguments, Terminal&
 void whiten(const WhitenArguments& arguments, bool json, Terminal& terminal) {
   SIMILE_CHECK(arguments.limit > 0 || arguments.seed == WhitenArguments().seed, ErrorKind::kUsage,
                "--seed chooses the texts of a --limit, and with 0 all are used");
+  check_not_read(arguments.output, arguments.input);
   const std::vector<std::string> texts = read_sample(arguments, terminal);
   const WhiteningReport report = whiten_model(arguments.model, texts, arguments.whitening,
                                               arguments.encode, arguments.output, terminal);
@@ -120,54 +120,6 @@ void whiten(const WhitenArguments& arguments, bool json, Terminal& terminal) {
           report.largest_deviation, report.cosine_before, report.cosine_after));
 }
 
-struct JoinArguments {
-  std::vector<std::string> models;
-  std::vector<double> weights;
-  std::string output;
-
-  void visit(OptionVisitor& v) {
-    v.field("model", models,
-            OptionInfo{"Model folder, or the name of a built-in model (simile-mini-2), once for "
-                       "each part; static models become the first parts"}
-                .words()
-                .required());
-    v.field("weight", weights,
-            OptionInfo{"Factor on the unit vector of each --model, in their order; none: all 1. A "
-                       "part counts in cosines by the square of its weight"}
-                .words());
-    v.field("output", output, OptionInfo{kOutputFolderHelp}.required());
-  }
-};
-
-void join(const JoinArguments& arguments, bool json, Terminal& terminal) {
-  const std::vector<double>& weights = arguments.weights;
-  SIMILE_CHECK(weights.empty() || weights.size() == arguments.models.size(), ErrorKind::kUsage,
-               "{} --model and {} --weight; give each model a weight, in the same order, or none "
-               "for equal ones",
-               arguments.models.size(), weights.size());
-  std::vector<ModelToJoin> models;
-  for (size_t i = 0; i < arguments.models.size(); ++i) {
-    models.push_back({arguments.models[i], weights.empty() ? 1.0 : weights[i]});
-  }
-  const JoinReport report = join_models(models, arguments.output, terminal);
-  Json parts = Json::array();
-  std::string text;
-  for (const JoinedPartReport& part : report.parts) {
-    const char* type = tensor_type_name(part.type);
-    parts.push_back({{"path", part.folder},
-                     {"model", part.model},
-                     {"weight", part.weight},
-                     {"dimension", part.dimensions},
-                     {"weights", type}});
-    text += fmt::format("{}  weight {:<6g} {:5} dimensions  {:4}  {}\n", part.folder, part.weight,
-                        part.dimensions, type, part.model);
-  }
-  print_result(
-      json,
-      {{"output", arguments.output}, {"dimension", report.dimensions}, {"parts", std::move(parts)}},
-      text + fmt::format("{}: {} dimensions\n", arguments.output, report.dimensions));
-}
-
 struct FuseArguments : MeanOptions {
   void visit(OptionVisitor& v) {
     v.field("models", models,
@@ -176,7 +128,7 @@ struct FuseArguments : MeanOptions {
                 .named("models")
                 .required());
     v.field("output", output, OptionInfo{kOutputFolderHelp}.named("--output,--out").required());
-    v.field("weights", weights, {"What each model counts, in their order; none: all alike"});
+    v.field("weights", weights, {"Weight of each model, in their order; none: all equal"});
   }
 };
 
@@ -196,13 +148,9 @@ void fuse(const FuseArguments& arguments, bool json, Terminal& terminal) {
 
 void add_derive(const Commands& commands) {
   commands.add<ConvertArguments>(
-      "convert", "Write a model folder anew, its weights in one file and another precision",
-      convert);
+      "convert", "Save a model with its weights in one file and another precision", convert);
   commands.add<WhitenArguments>(
-      "whiten", "Write a model folder anew, the axes of its vectors evened out", whiten);
-  commands.add<JoinArguments>(
-      "join", "Make one model of several that have the same tokenizer, their vectors side by side",
-      join);
+      "whiten", "Whiten a model's vectors (PCA) and save it as a new model", whiten);
   commands.add<FuseArguments>("fuse", "Average the weights of several runs of one model", fuse);
 }
 

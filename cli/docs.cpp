@@ -10,12 +10,12 @@
 #include "cli/command_list.h"
 #include "simile/core/check.h"
 #include "simile/core/text_table.h"
-#include "simile/encode/model_reference.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/eval/task.h"
 #include "simile/serve/routes.h"
 #ifdef SIMILE_WITH_TRAINING
 #include "simile/experiment/tuning.h"
-#include "simile/train/reference.h"
+#include "simile/train/read_recipe.h"
 #endif
 
 namespace simile::cli {
@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& words, const char* between = 
   return fmt::format("{}", fmt::join(words, between));
 }
 
-// The first sentence of a help text, shortened to what stands beside a completion.
+// The first sentence of a help text, shortened for display beside a completion.
 std::string summary(const std::string& help) {
   std::string text = help.substr(0, std::min(help.find("; "), help.find(". ")));
   if (text.size() <= kSummaryBytes) return text;

@@ -2,8 +2,12 @@
 // encode: texts to vectors, also by shards; merge: the vectors of all shards together.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -12,6 +16,7 @@
 #include "simile/core/block_progress.h"
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/encode/shard.h"
@@ -28,7 +33,7 @@ constexpr size_t kBytesHeld = 64 << 20;
 struct EncodeArguments {
   std::string model, input = "-", column, output, shard;
   TableOptions table;
-  bool no_normalize = false;
+  bool no_normalize = false, resume = false;
   ModelOptions encode;
 
   void visit(OptionVisitor& v) {
@@ -45,6 +50,8 @@ struct EncodeArguments {
             {"I/N: only the texts of shard I of N, from 0, chosen by a hash of each text; with "
              "--output part.npy their rows are in part.rows.json, and `simile merge` puts the "
              "shards together"});
+    v.field("resume", resume,
+            {"Keep finished blocks in OUTPUT.part if the work ends early, and continue with them"});
     v.field("no_normalize", no_normalize, {"Do not divide vectors by their norm"});
     encode.visit(v);
   }
@@ -84,6 +91,83 @@ std::string embedding_rows(EmbeddingFormat format, const std::vector<std::string
   return out;
 }
 
+// --resume: rows are written to OUTPUT.part. After every block, OUTPUT.part.json records its size
+// on disk, and hashes of that, of its texts and of all else that decides vectors.
+class ResumedFile {
+ public:
+  ResumedFile(const std::string& output, std::string made_by)
+      : output_(output), made_by_(std::move(made_by)), lock_(path(), FileLock::On::kFile) {
+    SIMILE_CHECK(lock_.is_held(), ErrorKind::kUsage, "another process writes '{}'", path());
+    if (file_exists(path() + ".json")) {
+      read_json_options(read_file(path() + ".json"), path() + ".json", kept_);
+    }
+    const auto bytes = static_cast<size_t>(kept_.bytes);
+    rows_.add(MappedFile(path()).bytes().substr(0, bytes));
+    file_.reset(std::fopen(path().c_str(), "rb+"));
+    check_written(file_ != nullptr && ftruncate(fileno(file_.get()), kept_.bytes) == 0 &&
+                  std::fseek(file_.get(), 0, SEEK_END) == 0);
+  }
+
+  std::string path() const { return output_ + ".part"; }
+  int64_t texts() const { return kept_.texts; }  // that have their rows
+  void add_text(const std::string& text) { texts_.add(fmt::format("{} {}", text.size(), text)); }
+  // When texts() were added again.
+  void check_begun() const {
+    SIMILE_CHECK(fingerprint() == kept_.fingerprint, ErrorKind::kInput,
+                 "'{0}' is damaged, or of other texts, another model or other options than those "
+                 "given; bring them back, or remove {0} and {0}.json to begin anew",
+                 path());
+  }
+
+  void write(std::string_view bytes) {
+    check_written(std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size());
+    rows_.add(bytes);
+    kept_.bytes += static_cast<int64_t>(bytes.size());
+  }
+  // Records whole rows of `texts` more texts.
+  void keep(int64_t texts) {
+    sync();
+    kept_.texts += texts;
+    kept_.fingerprint = fingerprint();
+    write_file_atomic(path() + ".json", options_to_json(kept_));
+  }
+  void finish(std::string_view start) {
+    check_written(std::fseek(file_.get(), 0, SEEK_SET) == 0);
+    write(start);
+    sync();
+    std::remove((path() + ".json").c_str());
+    check_written(std::rename(path().c_str(), output_.c_str()) == 0);
+  }
+
+ private:
+  struct Kept {
+    int64_t texts = 0, bytes = 0;
+    std::string fingerprint;
+
+    void visit(OptionVisitor& v) {
+      v.required("texts", texts);
+      v.required("bytes", bytes);
+      v.required("fingerprint", fingerprint);
+    }
+  };
+
+  std::string fingerprint() const {
+    return hash_bytes(made_by_ + texts_.digits() + rows_.digits());
+  }
+  void sync() const {
+    check_written(std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0);
+  }
+  void check_written(bool good) const {
+    SIMILE_CHECK(good, ErrorKind::kIo, "cannot write '{}': {}", path(), std::strerror(errno));
+  }
+
+  std::string output_, made_by_;
+  FileLock lock_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+  Kept kept_;
+  Hash128 texts_, rows_;
+};
+
 // The texts of a list, or of a column of a table; of `selection`, where there is one, those it
 // takes.
 class TextSource {
@@ -112,7 +196,7 @@ class TextSource {
     return false;
   }
 
-  // The next ones, as many as are held at a time; false at the end.
+  // The next block of texts; false at the end.
   bool next_block(std::vector<std::string>& texts) {
     texts.clear();
     size_t bytes = 0;
@@ -166,33 +250,61 @@ class Encoding {
         terminal_(terminal),
         format_(embedding_format(arguments.output)),
         selection_(select_shard(arguments, format_)),
-        encoder_(load_encoder(arguments.model, terminal, arguments.encode)),
-        output_(arguments.output) {}
+        encoder_(load_encoder(arguments.model, terminal, arguments.encode)) {
+    const std::string& output = arguments.output;
+    SIMILE_CHECK(!arguments.resume || (!output.empty() && output != "-" && !selection_),
+                 ErrorKind::kUsage,
+                 "--resume keeps what is done in a file: give --output, and no --shard");
+    if (arguments.resume) {
+      resumed_.emplace(output, fmt::format("{}", settings()));
+    } else {
+      output_.emplace(output);
+    }
+  }
 
   void run() {
     const bool is_npy = format_ == EmbeddingFormat::kNpy;
     const auto header = [&] {  // only at the end is the number of rows known
-      return npy_header(NpyNumber::kFloat, counts_.texts, encoder_.dimension(arguments_.encode));
+      return is_npy ? npy_header(NpyNumber::kFloat, counts_.texts,
+                                 encoder_.dimension(arguments_.encode))
+                    : "";
     };
-    if (is_npy) output_.write(header());
-    BlockProgress progress(terminal_, "encode", 0, "texts");
+    if (!resumed_ || resumed_->texts() == 0) write(header());
+    const int64_t rows = count_rows(arguments_.input);
+    BlockProgress progress(terminal_, "encode",
+                           selection_ ? rows / parse_shard(arguments_.shard).count : rows, "texts");
     TextSource source(arguments_, selection_ ? &*selection_ : nullptr);
+    for (std::string text; resumed_ && counts_.texts < resumed_->texts() && source.next(text);) {
+      resumed_->add_text(text);
+      blank_ += is_blank(text) ? 1 : 0;
+      ++counts_.texts;
+    }
+    if (resumed_ && resumed_->texts() > 0) {
+      resumed_->check_begun();
+      terminal_.info(fmt::format("{} texts were encoded before", counts_.texts));
+      progress.progress({"", counts_.texts, counts_.texts, "", {}});
+    }
     for (std::vector<std::string> texts; source.next_block(texts);) encode(texts, progress);
-    if (is_npy) output_.rewrite_start(header());
-    finish(source.report());
+    finish(source.report(), header());
   }
 
  private:
+  void write(std::string_view bytes) { resumed_ ? resumed_->write(bytes) : output_->write(bytes); }
+
   void encode(const std::vector<std::string>& texts, EventSink& progress) {
     blank_ += std::count_if(texts.begin(), texts.end(), is_blank);
-    const auto write = [&](size_t first, const Matrix<float>& vectors) {
+    const auto take = [&](size_t first, const Matrix<float>& vectors) {
       const auto begin = texts.begin() + static_cast<int64_t>(first);
       const std::string rows = embedding_rows(format_, {begin, begin + vectors.rows}, vectors,
                                               rows_of(texts.size() - first, vectors.rows));
       if (selection_) selection_->add_vectors(rows);
-      output_.write(rows);
+      write(rows);
+      if (!resumed_) return;
+      std::for_each(begin, begin + vectors.rows,
+                    [&](const std::string& text) { resumed_->add_text(text); });
+      resumed_->keep(vectors.rows);
     };
-    encoder_.encode_blocks(texts, arguments_.encode, write, progress, &counts_);
+    encoder_.encode_blocks(texts, arguments_.encode, take, progress, &counts_);
   }
 
   // In the whole list, of texts that begin `from_end` before the last one read; of no shard none.
@@ -202,7 +314,7 @@ class Encoding {
     return {begin, begin + count};
   }
 
-  // What decides a shard's vectors beside the texts.
+  // The settings that decide a shard's vectors besides the texts.
   ShardRows::Settings settings() const {
     const ModelOptions& options = arguments_.encode;
     const bool normalizes = options.normalize.value_or(encoder_.settings().normalize);
@@ -213,12 +325,17 @@ class Encoding {
             {"prompt", encoder_.prompt(options)}};
   }
 
-  void finish(const ReadReport& report) {
+  void finish(const ReadReport& report, const std::string& header) {
     check_any_text(selection_ ? selection_->texts() : counts_.texts, report);
     if (selection_ && format_ == EmbeddingFormat::kNpy) {
       write_shard_rows(arguments_.output, selection_->finish(settings()));
     }
-    output_.finish();
+    if (resumed_) {
+      resumed_->finish(header);
+    } else {
+      if (!header.empty()) output_->rewrite_start(header);
+      output_->finish();
+    }
     warn_about(report, terminal_);
     if (blank_ > 0) {
       terminal_.warning(
@@ -236,7 +353,8 @@ class Encoding {
   EmbeddingFormat format_;
   std::optional<ShardSelection> selection_;
   SentenceEncoder encoder_;
-  Output output_;
+  std::optional<Output> output_;  // one of the two
+  std::optional<ResumedFile> resumed_;
   EncodeCounts counts_;
   int64_t blank_ = 0;
 };
@@ -244,7 +362,14 @@ class Encoding {
 void encode(EncodeArguments arguments, Terminal& terminal) {
   if (arguments.no_normalize) arguments.encode.normalize = false;
   warn_about_table(arguments, terminal);
-  Encoding(arguments, terminal).run();
+  try {
+    Encoding(arguments, terminal).run();
+  } catch (const Error& error) {
+    if (!arguments.resume || error.kind() != ErrorKind::kInterrupted) throw;
+    throw_error(ErrorKind::kInterrupted,
+                "{}; what is done is in '{}.part': the same command goes on", error.what(),
+                arguments.output);
+  }
 }
 
 struct MergeArguments {
@@ -275,7 +400,7 @@ void merge(const MergeArguments& arguments, bool json, Terminal& terminal) {
 }  // namespace
 
 void add_encode(const Commands& commands) {
-  commands.add<EncodeArguments>("encode", "Texts to embeddings", encode);
+  commands.add<EncodeArguments>("encode", "Encode texts as vectors", encode);
   commands.add<MergeArguments>(
       "merge", "Put the vectors of `encode --shard` together in the order of their texts", merge);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says of texts: predict by its head, evaluate on a task, similarity of pairs.
+// Uses a model on texts: predict by its head, evaluate on a task, similarity of pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +13,14 @@
 #include "simile/core/block_progress.h"
 #include "simile/core/check.h"
 #include "simile/data/line_reader.h"
-#include "simile/encode/predictor.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/eval/hybrid_scorer.h"
+#include "simile/eval/lexical_baseline.h"
 #include "simile/eval/predictions.h"
-#include "simile/eval/ranking_run.h"
+#include "simile/eval/ranking_task.h"
 #include "simile/eval/shared_texts.h"
 #include "simile/eval/task.h"
+#include "simile/index/indexed_model.h"
 #include "simile/metric/ranking.h"
 
 namespace simile::cli {
@@ -74,8 +76,8 @@ bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
   return !texts.empty();
 }
 
-// One line: {"score":x}, {"probability":x} or {"label":"b","probabilities":{"a":x,"b":y}}, of a head
-// with a scope {"label":null,"similarity":x,"probabilities":...}.
+// One line: {"score":x}, {"probability":x} or {"label":"b","probabilities":{"a":x,"b":y}}, of a
+// head with a scope {"label":null,"similarity":x,"probabilities":...}.
 std::string to_json(const Head& head, const double* values, double similarity) {
   const std::vector<std::string>& names = head.settings().class_names;
   if (names.empty()) return fmt::format("{{\"{}\":{}}}\n", head.settings().output, *values);
@@ -135,31 +137,32 @@ struct EvaluateArguments {
   bool intervals = false;
   ModelOptions model_options;
   GivenOptions<FusionOptions> fusion{GivenOptions<FusionOptions>::Defaults::kShown};
+  std::string language = "none";
 
   void visit(OptionVisitor& v) {
     v.field("model", models,
-            OptionInfo{"Model folder, name of a built-in model (simile-mini-2), the baselines "
+            OptionInfo{"Model folder, name of a built-in model (simile-mini-3), the baselines "
                        "bm25, tfidf and words:MODEL (mean of its word embeddings), or "
                        "hybrid:MODEL, one of them together with BM25; several stand side by side"}
                 .words());
     v.field("task", task,
             {"sts, pairs, ranking, classification, geometry, or a task file ending in .yaml, .yml "
-             "or .json; of several sets of one kind their mean is reported too"});
+             "or .json; for several sets of one kind it also reports their mean"});
     v.field("overrides", overrides,
             OptionInfo{
                 "Values that replace a task file's: tasks.0.data=PATH, data=FOLDER, variant=NAME"}
                 .named("overrides"));
-    v.field("run", run, {"TREC run to score by --qrels, in place of a model and a task"});
+    v.field("run", run, {"TREC run to score by --qrels, instead of a model and a task"});
     data.visit(v, {"task"});
     v.field("output", output, {"Also write the report as JSON to this file"});
-    v.field(
-        "predictions", predictions,
-        {"Write what the model gave each example: .tsv, or a TREC run for rankings, with a table "
-         "of its queries beside it; of --run that table, .tsv. `simile compare` reads them"});
+    v.field("predictions", predictions,
+            {"Write the model's predictions: .tsv, or a TREC run for rankings, with a table of its "
+             "queries beside it; with --run only that table, .tsv. `simile compare` reads them"});
     v.field("intervals", intervals,
             {"Also the 95 % interval of each metric: bootstrap over the examples"});
     model_options.visit(v);
     fusion.visit(v);
+    v.field("language", language, language_info());
   }
 };
 
@@ -184,7 +187,7 @@ std::vector<EvaluationOptions> chosen_tasks(EvaluateArguments& arguments) {
   SIMILE_CHECK(arguments.overrides.empty(), ErrorKind::kUsage,
                "'{}' replaces a value of a task file, and --task names none",
                arguments.overrides[0]);
-  // Read through the option reader, so that a wrong name is told as in a recipe.
+  // Read through the option reader, so that a wrong name gives the same error as in a recipe.
   ConfigNode node = parse_config("{}", "command line");
   apply_override(node, "task=" + arguments.task);
   read_options(node, arguments.data.values());
@@ -217,12 +220,17 @@ std::string reports_to_json(const std::vector<Report>& reports) {
   return json_line(all);
 }
 
-// What only a hybrid takes.
+// Rejects options that only a hybrid or a lexical baseline takes.
 void check_hybrid_options(const EvaluateArguments& arguments, Terminal& terminal) {
   const EvaluationOptions& options = arguments.data.values();
   const bool has_hybrid =
       std::any_of(arguments.models.begin(), arguments.models.end(),
                   [](const std::string& model) { return !hybrid_model(model).empty(); });
+  const bool has_words =
+      std::any_of(arguments.models.begin(), arguments.models.end(),
+                  [](const std::string& model) { return make_lexical_scorer(model) != nullptr; });
+  SIMILE_CHECK(has_hybrid || has_words || arguments.language == "none", ErrorKind::kUsage,
+               "--language is of bm25, tfidf and hybrids, and no --model is one; remove it");
   if (has_hybrid) return;
   SIMILE_CHECK(!arguments.fusion.any(), ErrorKind::kUsage,
                "--hybrid-weight and --hybrid-rule are of hybrids, and no --model is one; remove "
@@ -258,10 +266,10 @@ std::vector<Report> evaluate_models(EvaluateArguments& arguments, Terminal& term
     const std::string name = vectors_of(model);
     std::shared_ptr<Scorer>& vectors = opened[name];
     if (vectors == nullptr) {
-      vectors = make_scorer(name, arguments.model_options, terminal);
+      vectors = make_scorer(name, arguments.model_options, terminal, arguments.language);
       vectors->embed_once(std::make_shared<const SharedTexts>(all, uses[name]));
     }
-    const auto scorer = make_set_scorer(model, vectors, arguments.fusion);
+    const auto scorer = make_set_scorer(model, vectors, arguments.fusion, arguments.language);
     for (size_t i = 0; i < tasks.size(); ++i) {
       Predictions predictions;
       by_task[i].push_back(tasks[i]->evaluate(*scorer, arguments.predictions,
@@ -312,7 +320,7 @@ struct SimilarityArguments {
 
   void visit(OptionVisitor& v) {
     v.field("model", model,
-            OptionInfo{"Model folder, name of a built-in model (simile-mini-2), bm25 or tfidf"}
+            OptionInfo{"Model folder, name of a built-in model (simile-mini-3), bm25 or tfidf"}
                 .required());
     v.field("texts", texts, OptionInfo{"Two texts or more"}.named("texts").required());
     encode.visit(v);
@@ -343,7 +351,7 @@ void score(const SimilarityArguments& arguments, bool json, Terminal& terminal) 
 
 void add_evaluate(const Commands& commands) {
   commands.add<PredictArguments>(
-      "predict", "Classes, probabilities or scores of a model's head, as JSON lines", predict);
+      "predict", "Classify or score texts with a trained head (JSON lines)", predict);
   commands.add<EvaluateArguments>("evaluate", "Score a model on a task, or a TREC run", evaluate);
   commands.add<SimilarityArguments>("similarity", "Score every pair of the texts given", score)
       ->get_option("texts")

@@ -20,12 +20,11 @@ struct Arguments {
                         "qdrant-jsonl: points; opensearch: lines of _bulk",
                         export_forms())
                 .required());
-    v.field(
-        "output", target.output,
-        OptionInfo{"File to write; - is stdout, but for npy. Beside it .jsonl has the documents of "
-                   "an .npy, and .index.json what `index import` needs besides, and .settings.json "
-                   "what a collection of Qdrant or an index of OpenSearch is made with"}
-            .required());
+    v.field("output", target.output,
+            OptionInfo{"File to write; - is stdout, except for npy. Beside it .jsonl has the "
+                       "documents of an .npy, .index.json the other needs of `index import`, and "
+                       ".settings.json the settings of a Qdrant collection or an OpenSearch index"}
+                .required());
     v.field("table", target.table, {"Table that the script for psql makes"});
   }
 };

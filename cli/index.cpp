@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/check.h"
 #include "simile/data/ranking_files.h"
@@ -13,6 +14,7 @@
 #include "simile/index/index_import.h"
 #include "simile/index/index_model.h"
 #include "simile/index/index_writer.h"
+#include "simile/index/searcher.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/utf8.h"
 
@@ -24,7 +26,7 @@ struct IndexArguments {
   void visit(OptionVisitor& v) { v.field("index", index, OptionInfo{kIndexHelp}.required()); }
 };
 
-// What a corpus is read and embedded by.
+// The arguments for reading and embedding a corpus.
 struct CorpusArguments : IndexArguments {
   std::string model, corpus;
   CorpusColumns columns;
@@ -43,14 +45,14 @@ struct CorpusArguments : IndexArguments {
 // --vectors: in what an index keeps its vectors.
 OptionInfo vectors_info() {
   return choice_info(
-      "Numbers in which the index keeps its vectors: fp32, or half the space in fp16, or a quarter "
-      "in int8; `index info` tells what share of the nearest is found so",
+      "Number type of the stored vectors: fp32, half the space in fp16, or a quarter in int8; "
+      "`index info` reports the recall",
       stored_number_names());
 }
 
 struct BuildArguments : CorpusArguments {
   bool overwrite = false, resume = false;
-  std::string vectors = number_name(StoredNumber::kFp32);
+  std::string vectors = number_name(StoredNumber::kFp32), language = "none";
   GivenOptions<SearchSettings> search;
   PassageOptions passages;
   ApproximateOptions approximate;
@@ -62,10 +64,10 @@ struct BuildArguments : CorpusArguments {
     passages.visit(v);
     approximate.visit(v);
     v.field("vectors", vectors, vectors_info());
+    v.field("language", language, language_info());
     v.field("overwrite", overwrite,
-            {"Replace the index in the folder, and forget a build that was interrupted"});
-    v.field("resume", resume,
-            {"Go on with a build that was interrupted, with the vectors that it had"});
+            {"Replace the index in the folder, and drop an interrupted build"});
+    v.field("resume", resume, {"Resume an interrupted build with the vectors that it has"});
   }
 };
 
@@ -91,10 +93,15 @@ struct ChangeArguments : IndexArguments {
 
 struct DeleteArguments : ChangeArguments {
   std::vector<std::string> ids;
+  std::optional<std::string> filter;
+  bool dry_run = false;
 
   void visit(OptionVisitor& v) {
     ChangeArguments::visit(v);
-    v.field("ids", ids, OptionInfo{"Ids of the documents"}.named("ids").required());
+    v.field("ids", ids, OptionInfo{"Ids of the documents"}.named("ids"));
+    v.field("filter", filter,
+            {"Remove all documents with such metadata, written as for `simile search`"});
+    v.field("dry_run", dry_run, {"Count those that --filter would remove, and remove none"});
   }
 };
 
@@ -124,7 +131,7 @@ struct ImportArguments : IndexArguments {
   void visit(OptionVisitor& v) {
     IndexArguments::visit(v);
     v.field("from", from,
-            OptionInfo{"What `simile export --to npy` or `--to qdrant-jsonl` wrote: an .npy with "
+            OptionInfo{"Output of `simile export --to npy` or `--to qdrant-jsonl`: an .npy with "
                        "its .jsonl, or a .jsonl of objects with id, text and vector"}
                 .required());
     v.field("model", options.model,
@@ -141,27 +148,25 @@ void tell_settings(const std::string& index, const SearchSettings& settings, Ter
   terminal.info(fmt::format("{} searches by {}", index, describe_search(settings)));
 }
 
-// How much of the nearest an index finds by the numbers that it keeps.
-void tell_vectors(const std::string& path, Terminal& terminal) {
-  const IndexedModel model = read_index_info(path).model;
-  if (!model.vectors_recall) return;
-  terminal.info(fmt::format("vectors in {} find {:.2f} % of the ten nearest that floats do",
-                            number_name(model.vectors), 100 * *model.vectors_recall));
-}
-
-void tell_graph(const std::string& path, Terminal& terminal) {
+// The recall of searches of the index, by its stored numbers and by its graph.
+void tell_recall(const std::string& path, Terminal& terminal) {
   const IndexInfo info = read_index_info(path);
-  const ApproximateOptions options = read_search_settings(path).approximate;
+  const SearchSettings settings = read_search_settings(path);
+  if (info.model.vectors_recall) {
+    terminal.info(fmt::format("vectors in {} find {:.2f} % of the ten nearest that floats do",
+                              number_name(info.model.vectors), 100 * *info.model.vectors_recall));
+  }
   if (info.graph) {
-    terminal.info(
-        fmt::format("a graph of {} vectors: searches by vectors alone go by it and found {:.1f} % "
-                    "of the ten nearest when it was made; search --exact finds all",
-                    info.graph->rows, 100 * info.graph->recall));
-  } else if (options.approximate == "auto" && info.vectors >= kApproximateRows) {
+    terminal.info(fmt::format(
+        "a graph of {} vectors: searches by it found {:.1f} % of the ten nearest and {:.1f} % of "
+        "the ten best by vectors and words when it was made; search --exact finds all",
+        info.graph->rows, 100 * info.graph->recall, 100 * info.graph->agreement.value_or(1)));
+  } else if (settings.approximate.approximate == "auto" && settings.by_vectors() &&
+             info.vectors >= kApproximateRows) {
     terminal.info(
         fmt::format("no graph of the vectors found {:g} % of the ten nearest; searches are exact "
                     "(--approximate always, or a lower --recall, makes one)",
-                    100 * options.recall));
+                    100 * settings.approximate.recall));
   }
 }
 
@@ -171,6 +176,7 @@ void build(const BuildArguments& arguments, Terminal& terminal) {
   options.passages = arguments.passages;
   options.metadata = arguments.columns.metadata;
   options.vectors = parse_stored_number(arguments.vectors);
+  options.language = arguments.language;
   options.search =
       arguments.search.over(read_model_search_settings(resolve_model(arguments.model)));
   options.search->approximate = arguments.approximate;
@@ -181,8 +187,7 @@ void build(const BuildArguments& arguments, Terminal& terminal) {
   writer.commit();
   terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
   tell_settings(arguments.index, *options.search, terminal);
-  tell_vectors(arguments.index, terminal);
-  tell_graph(arguments.index, terminal);
+  tell_recall(arguments.index, terminal);
 }
 
 void add(const AddArguments& arguments, Terminal& terminal) {
@@ -201,8 +206,84 @@ IndexWriter open_for_change(const ChangeArguments& arguments, Terminal& terminal
 }
 
 void remove(const DeleteArguments& arguments, Terminal& terminal) {
-  const int64_t removed = open_for_change(arguments, terminal).remove(arguments.ids);
-  terminal.info(fmt::format("{} documents removed from {}", removed, arguments.index));
+  const bool by_filter = arguments.filter.has_value();
+  SIMILE_CHECK(arguments.ids.empty() == by_filter && (by_filter || !arguments.dry_run),
+               ErrorKind::kUsage, "give ids, or --filter and optionally --dry-run");
+  IndexWriter writer = open_for_change(arguments, terminal);
+  const int64_t removed = by_filter ? writer.index().remove_matching(
+                                          MetadataFilter(*arguments.filter), arguments.dry_run)
+                                    : writer.index().remove(arguments.ids);
+  terminal.info(fmt::format("{} documents {} {}", removed,
+                            arguments.dry_run ? "would be removed from" : "removed from",
+                            arguments.index));
+}
+
+struct MetadataArguments : IndexArguments {
+  std::string corpus;
+  CorpusColumns columns;
+
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    v.field("corpus", corpus,
+            OptionInfo{"Metadata: .tsv, .csv or .jsonl with id; a column named by --metadata that "
+                       "is empty in a row is removed from its document"}
+                .required());
+    columns.visit(v);
+  }
+};
+
+void update_metadata(const MetadataArguments& arguments, Terminal& terminal) {
+  IndexWriter writer = IndexWriter::open(arguments.index, {}, terminal);
+  terminal.info(fmt::format("the metadata of {} documents of {} changed",
+                            writer.change_metadata(arguments.corpus, arguments.columns),
+                            arguments.index));
+}
+
+struct ListArguments : IndexArguments {
+  ListRequest request;
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    request.visit(v);
+  }
+};
+
+void list(const ListArguments& arguments, bool json, Terminal& terminal) {
+  const ListReply reply = Searcher::open(arguments.index, {}, terminal).list(arguments.request);
+  if (json) return write_result(options_to_json(reply, -1) + "\n");
+  std::string out;
+  for (const ListedDocument& document : reply.documents) {
+    out += fmt::format("{}\t{}{}\n", on_one_line(document.id),
+                       document.metadata ? config_to_json(*document.metadata) : "{}",
+                       document.text ? "\t" + on_one_line(*document.text) : "");
+  }
+  write_result(out + show_counts(reply));
+  if (reply.cursor) {
+    terminal.info(fmt::format("there are more; continue with --cursor {}", *reply.cursor));
+  }
+}
+
+struct ShowArguments : IndexArguments {
+  std::vector<std::string> ids;
+
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    v.field("ids", ids, OptionInfo{"Ids of the documents"}.named("ids").required());
+  }
+};
+
+void show(const ShowArguments& arguments, bool json, Terminal&) {
+  const SearchIndex index =
+      SearchIndex::open_without_model(arguments.index, SearchIndex::Access::kRead);
+  ListReply reply;
+  std::string out;
+  for (const std::string& id : arguments.ids) {
+    const std::optional<Document> document = index.find(id);
+    SIMILE_CHECK(document, ErrorKind::kInput, "{}: there is no document '{}'", arguments.index, id);
+    reply.documents.push_back(show_document(*document));
+    out += fmt::format("{}{}\n{}\n", out.empty() ? "" : "\n", id, *reply.documents.back().text);
+    if (!document->metadata.empty()) out += document->metadata + "\n";
+  }
+  write_result(json ? options_to_json(reply, -1) + "\n" : out);
 }
 
 void merge(const MergeArguments& arguments, Terminal& terminal) {
@@ -214,10 +295,10 @@ void merge(const MergeArguments& arguments, Terminal& terminal) {
   }
   writer.merge(approximate);
   terminal.info(fmt::format(
-      "the vectors of {} stood in {} segments and stand in {}; those of {} "
-      "removed documents are gone",
+      "the vectors of {} stood in {} segments and stand in {}; those of {} removed documents are "
+      "gone",
       arguments.index, before.segments, read_index_info(arguments.index).segments, before.removed));
-  tell_graph(arguments.index, terminal);
+  tell_recall(arguments.index, terminal);
 }
 
 void change_settings(const SettingsArguments& arguments, Terminal& terminal) {
@@ -233,8 +314,21 @@ void import(ImportArguments& arguments, Terminal& terminal) {
   const int64_t count = import_index(arguments.from, arguments.index, arguments.options, terminal);
   terminal.info(
       fmt::format("{} documents of {} imported into {}", count, arguments.from, arguments.index));
-  tell_vectors(arguments.index, terminal);
-  tell_graph(arguments.index, terminal);
+  tell_recall(arguments.index, terminal);
+}
+
+struct SnapshotArguments : IndexArguments {
+  std::string output;
+  void visit(OptionVisitor& v) {
+    IndexArguments::visit(v);
+    v.field("output", output, OptionInfo{"New folder of the copy"}.required());
+  }
+};
+
+void copy(const SnapshotArguments& arguments, Terminal& terminal) {
+  const IndexInfo info = copy_index(arguments.index, arguments.output);
+  terminal.info(fmt::format("{} documents of {} copied to {}, generation {}", info.count,
+                            arguments.index, arguments.output, info.generation));
 }
 
 void show_info(const IndexArguments& arguments, bool json, Terminal&) {
@@ -258,6 +352,7 @@ void show_info(const IndexArguments& arguments, bool json, Terminal&) {
   }
   if (info.model.metadata) document["metadata"] = *info.model.metadata;
   const SearchSettings search = read_search_settings(path);
+  document["language"] = info.model.language;
   document["mode"] = search.mode;
   document["hybrid_weight"] = search.fusion.weight;
   document["hybrid_rule"] = search.fusion.rule;
@@ -266,20 +361,17 @@ void show_info(const IndexArguments& arguments, bool json, Terminal&) {
     document["graph_vectors"] = info.graph->rows;
     document["graph_breadth"] = info.graph->breadth;
     document["graph_recall"] = info.graph->recall;
+    if (info.graph->agreement) document["graph_agreement"] = *info.graph->agreement;
   }
   if (info.model.prompt_name && !info.model.prompt_name->empty()) {
     document["prompt"] = *info.model.prompt_name;
   }
-  Output output("-");
-  if (json) {
-    output.write(document.dump() + "\n");
-  } else {
-    for (const auto& [name, value] : document.items()) {
-      output.write(fmt::format("{:12} {}\n", name,
-                               value.is_string() ? value.get<std::string>() : value.dump()));
-    }
+  std::string text;
+  for (const auto& [name, value] : document.items()) {
+    text += fmt::format("{:12} {}\n", name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
   }
-  output.finish();
+  print_result(json, document, text);
 }
 
 }  // namespace
@@ -288,15 +380,23 @@ void add_index(const Commands& commands) {
   const Commands inner = commands.add_parent("index", "Build, change or inspect a search index");
   inner.add<BuildArguments>("build", "Embed a corpus into a new index", build);
   inner.add<AddArguments>("add", "Add documents, replacing those with the same id", add);
-  inner.add<DeleteArguments>("delete", "Remove documents by id", remove);
-  inner.add<SettingsArguments>("settings", "Change what a search of the index goes by",
-                               change_settings);
+  inner.add<DeleteArguments>("delete", "Remove documents by id or by their metadata", remove);
+  inner.add<ListArguments>(
+      "list", "List documents with their metadata in the order of adding, a page at a time", list);
+  inner.add<ShowArguments>("show", "Show documents as they were added, with all their text", show);
+  inner.add<MetadataArguments>("update-metadata",
+                               "Change metadata of documents, and neither texts nor vectors",
+                               update_metadata);
+  inner.add<SettingsArguments>("settings", "Change an index's search settings", change_settings);
   inner.add<MergeArguments>(
       "merge",
       "Write all vectors anew in as few segments as possible, without those of removed documents",
       merge);
   inner.add<ImportArguments>(
       "import", "Make a new index of documents and vectors that stand in files", import);
+  inner.add<SnapshotArguments>(
+      "snapshot", "Copy an index as it is now and verify the copy; it may be served meanwhile",
+      copy);
   inner.add<IndexArguments>("info", "Show what an index holds", show_info);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/input.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,11 +13,12 @@
 #include "cli/command.h"
 #include "simile/core/check.h"
 #include "simile/core/parallel.h"
+#include "simile/text/utf8.h"
 
 namespace simile::cli {
 namespace {
 
-// stdin, where std::cin would go on waiting after a signal.
+// stdin; unlike std::cin it stops waiting after a signal.
 class StandardInput : public std::streambuf {
  protected:
   int_type underflow() override {
@@ -41,6 +43,41 @@ struct TaskFile {
 };
 
 }  // namespace
+
+std::string on_one_line(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const size_t control = control_size(text, i);
+    if (control == 0) {
+      out += text[i++];
+      continue;
+    }
+    out += text[i] >= '\t' && text[i] <= '\r' ? " " : kReplacement;
+    i += control;
+  }
+  return out;
+}
+
+std::string show_counts(const CountReply& counts) {
+  std::string out = counts.count ? fmt::format("{} documents found\n", *counts.count) : "";
+  for (const FacetCounts& facet : counts.facets.value_or(std::vector<FacetCounts>())) {
+    for (const FacetCounts::Value& value : facet.values) {
+      const auto bound = [](const std::optional<double>& one) {
+        return one ? fmt::format("{:g}", *one) : "";
+      };
+      out += fmt::format("{:8}  {} = {}\n", value.count, on_one_line(facet.column),
+                         value.value ? on_one_line(config_to_json(*value.value))
+                                     : fmt::format("{}..{}", bound(value.from), bound(value.to)));
+    }
+    if (facet.more_values) {
+      out += fmt::format("          {} and {} other values\n", on_one_line(facet.column),
+                         *facet.more_values);
+    }
+    out += fmt::format("{:8}  without {}\n", facet.without, on_one_line(facet.column));
+  }
+  return out;
+}
 
 TextListReader open_texts(const std::string& input, const std::string& encoding) {
   check_signal();

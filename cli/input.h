@@ -4,13 +4,22 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/terminal.h"
 #include "simile/data/text_list.h"
 #include "simile/eval/task.h"
+#include "simile/index/search_request.h"
 
 namespace simile::cli {
+
+// For a line of a table: with U+FFFD for control characters (C0, DEL, C1), which a terminal would
+// obey, and spaces for those that only separate words.
+std::string on_one_line(std::string_view text);
+
+// How many documents were found, and those by their metadata, a line each.
+std::string show_counts(const CountReply& counts);
 
 // The texts of a file, or of stdin for "-". A signal ends waiting for them:
 // ErrorKind::kInterrupted.
@@ -19,7 +28,7 @@ TextListReader open_texts(const std::string& input, const std::string& encoding 
 // Errors (ErrorKind::kInput): reading ended without a text.
 void check_any_text(int64_t texts, const ReadReport& report);
 
-// Tells what reading met that a user should know.
+// Warns the user of problems met while reading.
 void warn_about(const ReadReport& report, Terminal& terminal);
 
 // Whether a --task is a file of evaluations (`tasks:`), by its ending: .yaml, .yml or .json.

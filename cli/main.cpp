@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // simile COMMAND: the only place that parses arguments, prints and exits.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,12 +20,17 @@
 #include "cli/model.h"
 #include "simile/core/error.h"
 #include "simile/core/parallel.h"
+#include "simile/kernel/bfloat_kernels.h"
+#include "simile/kernel/byte_kernels.h"
+#include "simile/kernel/vector_kernels.h"
 #ifdef SIMILE_WITH_TRAINING
 #include "simile/train/device_model.h"
 #endif
 
 namespace simile::cli {
 namespace {
+
+constexpr const char* kTrainingProgram = "simile-training";  // lies beside this one
 
 #ifndef SIMILE_WITH_TRAINING
 // Whether the program beside this one does it, which is linked with libtorch: a command that
@@ -38,6 +45,8 @@ bool needs_training(int argc, char** argv) {
     if (word[0] != '-') words.push_back(word);
   }
   words.resize(2);
+  const char* const device = std::getenv("SIMILE_DEVICE");  // see take_environment()
+  if (words[0] == "serve" && device != nullptr && std::string("cpu") != device) return true;
   const auto& commands = training_commands();
   return words[0] == "docs" ||
          std::any_of(commands.begin(), commands.end(), [&](const TrainingCommand& command) {
@@ -51,7 +60,7 @@ bool needs_training(int argc, char** argv) {
 void run_training(char** argv) {
   setenv("OMP_WAIT_POLICY", "passive", 0);
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  execv((self.parent_path() / "simile-training").c_str(), argv);
+  execv((self.parent_path() / kTrainingProgram).c_str(), argv);
 }
 
 #endif
@@ -64,24 +73,63 @@ int report(const Error& error) {
   return exit_code(error.kind());
 }
 
+// The text for a command line that is nothing but a command's name, with what it lacks: the
+// command's form and examples, or the commands within it. Empty for other command lines.
+std::string help_of_bare(const CLI::App& app, const std::vector<std::string>& words,
+                         const std::string& lacks) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    const auto found =
+        command->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (found.empty()) return "";
+    command = found[0];
+  }
+  if (!command->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+    return wrap_help(command->help(command == &app ? "" : app.get_name()));
+  }
+  return fmt::format("{}\n\n{}\n\nsimile {} --help lists all options.\n", lacks,
+                     command->get_footer(), fmt::join(words, " "));
+}
+
 int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
   std::ostringstream out, err;
   const int code = app.exit(error, out, err);
-  std::fputs(out.str().c_str(), stdout);
+  std::fputs(wrap_help(out.str()).c_str(), stdout);
   if (code == 0) return 0;
   const std::vector<std::string> words(argv + 1, argv + argc);
   const std::string advice = suggest(app, words);
   std::string said = err.str();
-  const std::string no_command =
-      "A subcommand is required\n";  // one was meant, as the advice tells
-  if (!advice.empty() && said.rfind(no_command, 0) == 0) said.erase(0, no_command.size());
+  said.erase(std::remove(said.begin(), said.end(), kProtection), said.end());
+  const std::string no_command = "A subcommand is required\n";  // the advice says it better
+  if (!advice.empty() && starts_with(said, no_command)) said.erase(0, no_command.size());
+  const std::string bare = help_of_bare(app, words, said.substr(0, said.find('\n')));
+  if (!bare.empty()) said = bare;
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      const char* const value = std::getenv(option->get_envname().c_str());
+      if (value == nullptr || said.find("--" + option->get_single_name()) == said.npos) continue;
+      said += fmt::format("The environment has {}={}\n", option->get_envname(), value);
+    }
+  }
   std::fputs(printable(advice + said).c_str(), stderr);
   return exit_code(ErrorKind::kUsage);
 }
 
+// Which program this is, and by which instructions it computes on this processor.
+std::string describe_version() {
+  const BfloatKernels* bf16 = bfloat_kernels();
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const bool trains = std::filesystem::exists(self.parent_path() / kTrainingProgram, ignored);
+  return fmt::format("simile {}\ncommit {}, {} build, {}\nfp32 by {}, bf16 by {}, int8 by {}",
+                     SIMILE_VERSION, *SIMILE_REVISION ? SIMILE_REVISION : "unknown", SIMILE_BUILD,
+                     trains ? "with training" : "without training", vector_kernels().name,
+                     bf16 == nullptr ? "fp32" : bf16->name, byte_kernels().name);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Train, evaluate and serve sentence encoders.", "simile");
-  app.set_version_flag("--version", std::string("simile ") + SIMILE_VERSION);
+  app.set_version_flag("--version", describe_version());
   app.require_subcommand(1);
   CommonOptions common;
   std::function<void(Terminal&)> work;
@@ -126,11 +174,11 @@ int run(int argc, char** argv) {
   add_derive(commands);
   add_get(commands);
   add_docs(commands);
-  app.footer(
-      "--model takes a model folder, or the name of a built-in model: simile-mini-2, "
-      "simile-mini-2-static, simile-mini.");
+  add_examples(app);
+  std::vector<std::string> words;  // the last one first
+  for (int i = argc - 1; i > 0; --i) words.push_back(protect_brackets(argv[i]));
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return report_usage(app, argc, argv, error);
   }
@@ -138,7 +186,15 @@ int run(int argc, char** argv) {
   catch_signals();
   Terminal terminal(common.quiet);
   terminal.on_progress = check_signal;
-  work(terminal);
+  try {
+    work(terminal);
+  } catch (const Error& error) {
+    const std::string said = fmt::format("simile: {}", printable(error.what()));
+    const std::string bare = help_of_bare(app, {argv + 1, argv + argc}, said);
+    if (error.kind() != ErrorKind::kUsage || bare.empty()) throw;
+    std::fputs(bare.c_str(), stderr);
+    return exit_code(error.kind());
+  }
   return signal_received() == 0 ? 0 : 128 + signal_received();
 }
 
@@ -156,6 +212,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "simile: out of memory; try a smaller input, or smaller batches where the command "
                  "lets you choose\n");
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string line = error.path1().string() + "': " + error.code().message();
+    std::fprintf(stderr, "simile: cannot open '%s\n", simile::cli::printable(line).c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "simile: %s\n", simile::cli::printable(error.what()).c_str());
   }

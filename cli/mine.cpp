@@ -43,8 +43,8 @@ struct Arguments {
             {"Pairs with a score above this are positives", "", -1e9, 1e9});
     v.all_but({"corpus"}, [&](OptionVisitor& of) { ranking.visit(of); });
     v.field("corpus", ranking.corpus,
-            {"Texts to choose negatives from, a table with a column text or one text a line; "
-             "without it all right texts of the pairs. Of a ranking set the table of documents, "
+            {"Texts to choose negatives from: a table with a column text, or one text per line "
+             "(default: all right texts of the pairs). For a ranking set the table of documents, "
              "with columns id and text"});
     v.field("output", output, OptionInfo{"Table to write: .tsv or .jsonl"}.required());
     v.field("format", format,
@@ -57,7 +57,7 @@ struct Arguments {
   }
 };
 
-// Of a ranking set the judged documents are the positives, and all documents the candidates.
+// The judged documents of a ranking set are the positives, and all documents the candidates.
 TextMining read_ranking(const Arguments& arguments, Terminal& terminal) {
   const RankingData data = read_ranking_data(arguments.ranking);
   for (const ReadReport& report : data.reports) warn_about(report, terminal);
@@ -101,7 +101,7 @@ TextMining read_table(const Arguments& arguments, Terminal& terminal) {
   return mining;
 }
 
-// What a table of pairs has, and judgements have not; a seed that draws nothing.
+// Rejects options of pair tables for judgements, and a seed that draws nothing.
 void check_idle_options(const Arguments& arguments) {
   SIMILE_CHECK(arguments.mining.method == "random" || arguments.seed == Arguments().seed,
                ErrorKind::kUsage, "--seed is of --method random; remove it");
@@ -183,7 +183,7 @@ Summary summarise(const TextMining& mining, const TextMiningPlan& plan, const Mi
           {"repeats", rows.repeats}};
 }
 
-// What would let more candidates through: of the limits the one that rejected most.
+// Advises which limit to relax: the one that rejected most candidates.
 std::string limit_advice(const MiningCounts& counts, const MiningOptions& options,
                          int64_t candidates) {
   const std::pair<int64_t, const char*> limits[] = {

@@ -104,8 +104,8 @@ void check_model_options(const std::vector<std::string>& models, const ModelOpti
 }
 
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
-                                    Terminal& terminal) {
-  if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model)) return lexical;
+                                    Terminal& terminal, const std::string& language) {
+  if (std::unique_ptr<Scorer> lexical = make_lexical_scorer(model, language)) return lexical;
   const bool words_only = model.rfind(kWordsPrefix, 0) == 0;
   const std::string name = words_only ? model.substr(std::strlen(kWordsPrefix)) : model;
   if (words_only) return std::make_unique<EmbeddingScorer>(model, load_word_means(name, terminal));
@@ -118,12 +118,13 @@ std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions
 
 std::shared_ptr<Scorer> make_set_scorer(const std::string& model,
                                         const std::shared_ptr<Scorer>& vectors,
-                                        const GivenOptions<FusionOptions>& fusion) {
+                                        const GivenOptions<FusionOptions>& fusion,
+                                        const std::string& language) {
   const std::string name = hybrid_model(model);
   if (name.empty()) return vectors;
   FusionOptions of_model;
   if (is_encoder(name)) of_model = read_model_search_settings(resolve_model(name)).fusion;
-  return std::make_shared<HybridScorer>(model, std::make_shared<Bm25Scorer>(), vectors,
+  return std::make_shared<HybridScorer>(model, std::make_shared<Bm25Scorer>(language), vectors,
                                         fusion.over(of_model));
 }
 

@@ -15,9 +15,9 @@
 
 namespace simile::cli {
 
-// What --model takes, for --help.
+// The values of --model, for --help.
 inline constexpr const char* kModelHelp =
-    "Model folder, or the name of a built-in model (simile-mini-2)";
+    "Model folder, or the name of a built-in model (simile-mini-3)";
 
 inline constexpr const char* kIndexHelp = "Index folder";
 inline constexpr const char* kIndexModelHelp =
@@ -25,7 +25,7 @@ inline constexpr const char* kIndexModelHelp =
 
 inline constexpr const char* kOutputFolderHelp = "Folder to write, or a model folder to replace";
 
-// What a command asks of its model.
+// A command's options of its model.
 struct ModelOptions : EncodeOptions {
   std::string precision = "fp32";  // kernel/matrix_product.h; empty: that of the index at hand
   std::string device = "cpu";      // what computes the encoder
@@ -34,7 +34,7 @@ struct ModelOptions : EncodeOptions {
   void visit_arithmetic(OptionVisitor& v);  // in what numbers the encoder computes, and where
 };
 
-// With the precision of the index at hand.
+// Options with the precision of the current index.
 ModelOptions index_model_options();
 
 // Loads a model onto a device other than the CPU (simile/train/device_model.h). Set once by the
@@ -55,20 +55,22 @@ LoadEncoder loader_for(const ModelOptions& options);
 // The same for the model of an index.
 IndexModelOptions for_index(const std::string& model, const ModelOptions& options);
 
-// Errors (ErrorKind::kUsage): an option that differs from its default where none of the models
-// (names as make_set_scorer() takes them) is an encoder, which alone would look at it.
+// Errors (ErrorKind::kUsage): an option that differs from its default although none of the models
+// (names as make_set_scorer() takes them) is an encoder; only encoders use these options.
 void check_model_options(const std::vector<std::string>& models, const ModelOptions& options);
 
 // A model folder, the name of a built-in model, a lexical baseline (bm25, tfidf), or words:MODEL
 // for the mean of that model's word embeddings.
+// `language`: that of the lexical ones, see split_words().
 std::unique_ptr<Scorer> make_scorer(const std::string& model, const ModelOptions& options,
-                                    Terminal& terminal);
+                                    Terminal& terminal, const std::string& language = "none");
 
-// For what scores whole sets: hybrid:MODEL, one of them together with BM25, of the scorer `vectors`
-// of MODEL, or the latter itself for another name. What `fusion` leaves open is as the model folder
-// says (read_model_search_settings()).
+// The scorer of whole sets. hybrid:MODEL combines `vectors`, the scorer of MODEL, with BM25; for
+// other names this is `vectors` itself. Options not given in `fusion` come from the model folder
+// (read_model_search_settings()).
 std::shared_ptr<Scorer> make_set_scorer(const std::string& model,
                                         const std::shared_ptr<Scorer>& vectors,
-                                        const GivenOptions<FusionOptions>& fusion);
+                                        const GivenOptions<FusionOptions>& fusion,
+                                        const std::string& language = "none");
 
 }  // namespace simile::cli

@@ -18,7 +18,7 @@ struct CompareArguments {
                 .named("a")
                 .required());
     v.field("b", b,
-            OptionInfo{"The same of the other side: differences are B - A"}.named("b").required());
+            OptionInfo{"The same for the other side: differences are B - A"}.named("b").required());
     options.visit(v);
   }
 };

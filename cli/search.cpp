@@ -12,6 +12,7 @@
 #include "simile/core/file.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/searcher.h"
+#include "simile/model/embedding_store.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"
 
@@ -27,7 +28,7 @@ enum class SearchFormat { kTable, kJson, kJsonLines, kTrec };
 const std::vector<std::string> kFormatNames = {"table", "json", "jsonl", "trec"};
 
 struct Arguments {
-  std::string index, model, query, queries, output, reranker;
+  std::string index, model, query, queries, vector, output, reranker;
   std::optional<std::string> format;
   CorpusColumns columns;  // of queries
   SearchRequest request;
@@ -40,12 +41,15 @@ struct Arguments {
     v.field("queries", queries,
             {"Queries: .tsv, .csv or .jsonl with id and text; or .txt, or - for stdin, with one a "
              "line, whose id is the line's number"});
+    v.field("vector", vector,
+            {"Vectors of the queries, or instead of queries: a .npy, a .json, or JSON itself: "
+             "[0.1, -0.2]; a list, or a list of lists"});
     v.all_but({"title", "metadata"}, [this](OptionVisitor& of) { columns.visit(of); });
-    v.all_but({"query", "rerank", "text", "marks", "prompt_name"},
+    v.all_but({"query", "vector", "rerank", "text", "marks", "prompt_name"},
               [this](OptionVisitor& fields) { request.visit(fields); });
     v.field("rerank", reranker,
-            {"Model with a head that reads query and text together: the first hits are scored and "
-             "ordered by it"});
+            {"Model that reads query and text together (a cross-encoder, or a head of its own): it "
+             "scores and orders the first hits"});
     v.field("output", output,
             {"File to write, with a name in .trec (a TREC run) or .jsonl (one query a line), or "
              "any with --format; stdout by default"});
@@ -62,15 +66,29 @@ struct Query {
 };
 
 // A query with its hits as JSON.
-struct ShownQuery {
+struct ShownQuery : SearchResult {
   std::string query_id, query;
-  std::vector<FoundDocument> hits;
   void visit(OptionVisitor& v) {
     v.required("query_id", query_id);
     v.required("query", query);
-    v.required("hits", hits);
+    SearchResult::visit(v);
   }
 };
+
+// A .npy, a file of JSON, or JSON itself.
+void read_vectors(const std::string& given, SearchRequest& request) {
+  if (ends_with(given, ".npy")) {
+    const EmbeddingStore store(given);
+    Matrix<float> rows(store.rows(), store.dimension());
+    for (int64_t i = 0; i < rows.rows; ++i) store.row(i, rows.row(i));
+    return request.set_vectors(rows);
+  }
+  const bool is_json = given[0] == '[';
+  const std::string json = is_json ? given : read_file(given);
+  SearchRequest read;
+  read_json_options(fmt::format("{{\"vector\": {}}}", json), is_json ? "--vector" : given, read);
+  request.vector = std::move(read.vector);
+}
 
 // One query a line, whose ids are the lines' numbers.
 std::vector<Query> read_lines(const Arguments& arguments, Terminal& terminal) {
@@ -105,24 +123,7 @@ std::vector<Query> read_queries(const Arguments& arguments, Terminal& terminal) 
   return queries;
 }
 
-// For a line of a table: with U+FFFD for control characters (C0, DEL, C1), which a terminal would
-// obey, and spaces for those that only stand between words.
-std::string on_one_line(std::string_view text) {
-  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const size_t control = control_size(text, i);
-    if (control == 0) {
-      out += text[i++];
-      continue;
-    }
-    out += text[i] >= '\t' && text[i] <= '\r' ? " " : kReplacement;
-    i += control;
-  }
-  return out;
-}
-
-// A part of a text on one line, cut at characters: its beginning, or where the first mark stands.
+// A part of a text on one line, cut between characters: its beginning, or the first mark.
 class Excerpt {
  public:
   Excerpt(std::string text, std::vector<WordMark> marks)
@@ -164,20 +165,33 @@ class Excerpt {
   size_t begin_ = 0, end_;
 };
 
-std::string to_table(const Query& query, const std::vector<FoundDocument>& hits, bool with_query,
-                     bool on_terminal) {
+std::string show_explanation(const ScoreExplanation& explanation) {
+  std::string out = fmt::format("       {}\n", explanation.how);
+  if (explanation.vector_part && explanation.word_part) {
+    out +=
+        fmt::format("       = {:.4f} + {:.4f}\n", *explanation.vector_part, *explanation.word_part);
+  }
+  for (const auto& word : explanation.words.value_or(std::vector<ScoreExplanation::Word>())) {
+    out += fmt::format("       BM25 {:8.4f}  {} ({} times here, in {} documents)\n", word.score,
+                       on_one_line(word.word), word.in_document, word.documents);
+  }
+  return out;
+}
+
+std::string to_table(const Query& query, const SearchResult& result, int64_t rank, bool with_query,
+                     bool on_terminal, const std::string& language) {
   std::string out = with_query ? fmt::format("? {}\n", on_one_line(query.text)) : "";
-  const WordMarker marker(query.text);
-  int rank = 0;
-  for (const FoundDocument& hit : hits) {
+  const WordMarker marker(query.text, language);
+  for (const FoundDocument& hit : result.hits) {
     std::string parts = hit.search_score ? fmt::format("  {:.4f}", *hit.search_score) : "";
     if (hit.vector_score) {
       parts += fmt::format("  {:.4f} {:8.4f}", *hit.vector_score, *hit.lexical_score);
     }
     out += fmt::format("{:3}  {:.4f}{}  {}  {}\n", ++rank, hit.score, parts, on_one_line(hit.id),
                        Excerpt(*hit.text, marker.find(*hit.text)).show(on_terminal));
+    if (hit.explanation) out += show_explanation(*hit.explanation);
   }
-  return out;
+  return out + show_counts(result);
 }
 
 std::string to_run(const Query& query, const std::vector<FoundDocument>& hits) {
@@ -202,20 +216,20 @@ SearchFormat choose_format(const Arguments& arguments, bool json) {
   return ends_with(output, ".trec") ? SearchFormat::kTrec : SearchFormat::kJsonLines;
 }
 
-// `as_list`: one JSON document is a list even of one query. Errors (kInput): an id that a run
-// cannot hold.
-std::string show_results(SearchFormat format, bool as_list, bool on_terminal,
-                         const std::vector<Query>& queries, std::vector<SearchResult> results) {
+// `as_list`: one JSON document is a list even of one query. `offset`: hits that were skipped.
+// Errors (kInput): an id that a run cannot hold.
+std::string show_results(SearchFormat format, bool as_list, int64_t offset, bool on_terminal,
+                         const std::vector<Query>& queries, std::vector<SearchResult> results,
+                         const std::string& language) {
   std::string out;
   std::vector<ShownQuery> list;
   for (size_t i = 0; i < queries.size(); ++i) {
-    std::vector<FoundDocument>& hits = results[i].hits;
     if (format == SearchFormat::kTrec) {
-      out += to_run(queries[i], hits);
+      out += to_run(queries[i], results[i].hits);
     } else if (format == SearchFormat::kTable) {
-      out += to_table(queries[i], hits, queries.size() > 1, on_terminal);
+      out += to_table(queries[i], results[i], offset, queries.size() > 1, on_terminal, language);
     } else {
-      list.push_back({queries[i].id, queries[i].text, std::move(hits)});
+      list.push_back({std::move(results[i]), queries[i].id, queries[i].text});
       if (format == SearchFormat::kJsonLines) out += options_to_json(list.back(), -1) + "\n";
     }
   }
@@ -228,16 +242,16 @@ void check_arguments(const Arguments& arguments) {
   const auto asked = static_cast<int>(!arguments.query.empty()) +
                      static_cast<int>(!arguments.queries.empty()) +
                      static_cast<int>(request.like.has_value());
-  SIMILE_CHECK(asked == 1, ErrorKind::kUsage,
-               "give one of --query TEXT, --queries FILE and --like ID");
+  SIMILE_CHECK(asked == 1 || (asked == 0 && !arguments.vector.empty()), ErrorKind::kUsage,
+               "give one of --query TEXT, --queries FILE, --like ID and --vector FILE");
   SIMILE_CHECK(!request.like || !request.rerank, ErrorKind::kUsage,
                "--rerank needs the text of a query; --like has none");
   SIMILE_CHECK(!request.rerank_hits || request.rerank, ErrorKind::kUsage,
                "--rerank-hits is for --rerank MODEL");
   if (request.filter) MetadataFilter(*request.filter);
-  SIMILE_CHECK(request.hits_to_find() >= request.top_k, ErrorKind::kUsage,
+  SIMILE_CHECK(request.hits_to_find() >= request.hits_shown(), ErrorKind::kUsage,
                "--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
-               request.hits_to_find(), request.top_k);
+               request.hits_to_find(), request.hits_shown());
 }
 
 void run(Arguments& arguments, bool json, Terminal& terminal) {
@@ -247,8 +261,12 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   request.rerank = !arguments.reranker.empty();
   request.marks = format == SearchFormat::kJson || format == SearchFormat::kJsonLines;
   check_arguments(arguments);
-  std::vector<Query> queries = {{request.like.value_or(""), ""}};
-  if (!request.like) {
+  if (!arguments.vector.empty()) read_vectors(arguments.vector, request);
+  std::vector<Query> queries = {{request.like.value_or("vector"), ""}};
+  if (arguments.query.empty() && arguments.queries.empty()) {
+    const size_t count = request.vector ? request.vector->size() : 1;
+    for (size_t i = 2; i <= count; ++i) queries.push_back({fmt::format("vector-{}", i), ""});
+  } else {
     queries = read_queries(arguments, terminal);
     request.query.emplace();
     for (const Query& query : queries) request.query->push_back(query.text);
@@ -256,16 +274,17 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   SearcherOptions options;
   static_cast<IndexModelOptions&>(options) = for_index(arguments.model, arguments.encode);
   options.reranker = arguments.reranker;
-  SearchReply reply = Searcher::open(arguments.index, options, terminal).search(request);
+  const Searcher searcher = Searcher::open(arguments.index, options, terminal);
+  SearchReply reply = searcher.search(request);
   if (reply.warnings) {
     terminal.warning(
-        "--filter: no document of the index matches; a search without it shows with --json what "
-        "metadata documents have");
+        "--filter: no document matches; search without it and with --json to see the metadata");
   }
   const bool on_terminal =
       (arguments.output.empty() || arguments.output == "-") && isatty(STDOUT_FILENO) == 1;
-  write_result(show_results(format, !arguments.queries.empty(), on_terminal, queries,
-                            std::move(reply.results)),
+  const bool as_list = !arguments.queries.empty() || queries.size() > 1;
+  write_result(show_results(format, as_list, request.offset, on_terminal, queries,
+                            std::move(reply.results), searcher.index().model().language),
                arguments.output);
 }
 

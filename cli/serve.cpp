@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "cli/command.h"
@@ -24,47 +27,44 @@ struct Arguments {
     v.field("model", model, {std::string(kModelHelp) + "; the one the index names by default"});
     v.field("index", index, {"Index folder to search"});
     v.field("rerank_model", reranker,
-            {"Model with a head that reads query and text together, for /rerank and searches with "
-             "\"rerank\"; the served one, if it has such a head, by default"});
+            {"Model that reads query and text together (a cross-encoder, or a head of its own), "
+             "for /rerank and searches with \"rerank\"; the served one, if it has such a head, by "
+             "default"});
     arithmetic.visit_arithmetic(v);
     serve.visit(v);
   }
 };
 
-constexpr const char* kModelBesideRuns = "simile-mini-2";  // where there is nothing else to serve
+constexpr const char* kModelBesideRuns = "simile-mini-3";  // where there is nothing else to serve
 
-volatile std::sig_atomic_t hangup_received = 0;
-
-// While one lives, signals wait: new threads never get them, and the waiting here alone lets them
-// in.
+// While one exists, signals wait until they are requested: no thread gets them.
 class HeldSignals {
  public:
   HeldSignals() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) { hangup_received = 1; };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGHUP, &action, nullptr);
-    sigset_t held;
-    sigemptyset(&held);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, number);
-    pthread_sigmask(SIG_BLOCK, &held, &before_);
+    std::signal(SIGHUP, SIG_DFL);  // nohup ignores it
+    sigemptyset(&held_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held_, number);
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
   }
-  ~HeldSignals() { let_in(); }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // Waits for SIGHUP (true), or for a signal to end.
-  bool await_hangup() const {
-    while (signal_received() == 0 && hangup_received == 0) sigsuspend(&before_);
-    hangup_received = 0;
-    return signal_received() == 0;
+  // The next one.
+  int wait() const {
+    int number = 0;
+    sigwait(&held_, &number);
+    return number;
   }
 
   // From here on the next signal ends the program at once.
-  void let_in() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  void let_in() const {
+    for (const int number : {SIGINT, SIGTERM}) std::signal(number, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 
  private:
-  sigset_t before_;
+  sigset_t held_, before_;
 };
 
 ServedModel load(Arguments arguments, Terminal& terminal) {
@@ -80,8 +80,8 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
     SIMILE_CHECK(
         !arguments.serve.allow_changes || arguments.arithmetic.precision == info.model.precision,
         ErrorKind::kUsage,
-        "--precision {} with --allow-changes: the vectors of {} were computed in {}; "
-        "leave the option out, or build the index anew",
+        "--precision {} with --allow-changes: the vectors of {} were computed in {}; leave the "
+        "option out, or build the index anew",
         arguments.arithmetic.precision, arguments.index, info.model.precision);
     model = model_of_index(arguments.index, info.model, model);
   }
@@ -96,9 +96,17 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
   }
   served.names = arguments.serve.served_model_name;
   if (served.names.empty()) {
-    const std::string name = std::filesystem::path(model).lexically_normal().filename();
+    std::filesystem::path path = std::filesystem::path(model).lexically_normal();
+    if (path.filename().empty()) path = path.parent_path();  // "FOLDER/"
+    const std::filesystem::path run = path.parent_path();
+    if (path.filename() == "model" && file_exists(run / "run.json")) path = run;
+    const std::string name = path.filename();
     served.names = {name.empty() || name == "." ? model : name};
   }
+  for (const std::string& file : {folder.weights_path, folder.tokenizer_path}) {
+    if (!file.empty()) served.files.push_back(file);
+  }
+  served.snapshots = arguments.serve.snapshots;
   served.precision = arguments.arithmetic.precision;
   served.device = arguments.arithmetic.device;
   served.version = SIMILE_VERSION;
@@ -107,7 +115,7 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
     const auto access = changes ? SearchIndex::Access::kWrite : SearchIndex::Access::kRead;
     served.index = std::make_shared<ServedIndex>(
         SearchIndex::open(arguments.index, served.fingerprint, model, access),
-        read_search_settings(arguments.index), changes);
+        read_search_settings(arguments.index), changes, arguments.index);
   }
   if (!arguments.serve.runs.empty()) {
     served.runs = std::make_shared<ServedRuns>(arguments.serve.runs);
@@ -120,9 +128,20 @@ ApiKeys load_keys(const Arguments& arguments) {
   return file.empty() ? ApiKeys() : ApiKeys::load(file);
 }
 
-// What cannot be read does not end a server that has what it needs, and a certificate that was
-// renewed does not wait for an index.
-void reload(const Arguments& arguments, Service& service, Server& server, Terminal& terminal) {
+void warn_of_open_keys(const Arguments& arguments, Terminal& terminal) {
+  namespace fs = std::filesystem;
+  for (const std::string& file : {arguments.serve.api_key_file, arguments.serve.tls_key}) {
+    const fs::perms read_by_all = fs::status(file).permissions() & fs::perms::others_read;
+    if (!file_exists(file) || read_by_all == fs::perms::none) continue;
+    terminal.warning(fmt::format(
+        "{}: all users of this machine can read it; `chmod 600 {}` lets only you", file, file));
+  }
+}
+
+// A part that cannot be read does not end a server that still has the old one, and a renewed
+// certificate does not wait for an index. Returns whether everything was read.
+bool reload(const Arguments& arguments, Service& service, Server& server,
+            const std::function<ServedModel()>& load_all) {
   bool whole = true;
   const auto attempt = [&](const std::string& what, const auto& read) {
     try {
@@ -136,12 +155,17 @@ void reload(const Arguments& arguments, Service& service, Server& server, Termin
   if (!arguments.serve.tls_certificate.empty()) {
     attempt("the certificate was", [&] { server.renew_certificates(); });
   }
-  attempt("model, index and keys were",
-          [&] { service.replace(load(arguments, terminal), load_keys(arguments)); });
+  attempt("model, index and keys were", [&] {
+    ApiKeys keys = load_keys(arguments);
+    service.replace(load_all(), keys);
+    if (!keys.empty()) service.note("reload", keys.describe());
+  });
   service.count_reload(whole);
+  return whole;
 }
 
 void run(const Arguments& arguments, Terminal& terminal) {
+  mallopt(M_ARENA_MAX, 1);  // of others the idle server could not give all memory back
   const bool quiet = terminal.is_quiet();
   SIMILE_CHECK(
       !arguments.model.empty() || !arguments.index.empty() || !arguments.serve.runs.empty(),
@@ -150,26 +174,44 @@ void run(const Arguments& arguments, Terminal& terminal) {
                "--allow-changes is for an index; give --index DIR");
   check_exposure(arguments.serve);
   ApiKeys keys = load_keys(arguments);
+  warn_of_open_keys(arguments, terminal);
   const HeldSignals signals;
-  ServedModel model = load(arguments, terminal);
-  const std::string name = model.names.front();
   Terminal log(quiet);  // of the connections' threads
   EventSink& calls = quiet ? silent_events() : log;
-  Service service(std::move(model), arguments.serve, std::move(keys), calls,
-                  AllowedHosts(arguments.serve));
+  Service service(arguments.serve, keys, calls, AllowedHosts(arguments.serve));
   Server server(service, arguments.serve);
-  server.start();
+  server.start();        // which says until the model is there that it is not
+  std::mutex reloading;  // by a signal or by a client
+  std::function<bool()> reload_all;
+  const auto load_all = [&] {
+    ServedModel model = load(arguments, terminal);
+    model.reload = reload_all;
+    return model;
+  };
+  reload_all = [&] {
+    const std::lock_guard<std::mutex> lock(reloading);
+    return reload(arguments, service, server, load_all);
+  };
+  ServedModel model = load_all();
+  const std::string name = model.names.front();
+  service.replace(std::move(model), std::move(keys));
   write_result(fmt::format("{} serves at {}\n", name, server.url()));
-  while (signals.await_hangup()) reload(arguments, service, server, terminal);
+  while (signals.wait() == SIGHUP) reload_all();
   signals.let_in();
+  service.note("stop", "answers accepted requests, then exits");
   server.stop();
-  forget_signal();  // it ended the work as it should
 }
 
 }  // namespace
 
 void add_serve(const Commands& commands) {
-  commands.add<Arguments>("serve", "Answer over HTTP: vectors, similarities, search", run);
+  const auto command = std::make_shared<CLI::App*>();
+  *command = commands.add<Arguments>("serve", "Answer over HTTP: vectors, similarities, search",
+                                     [command](const Arguments& arguments, Terminal& terminal) {
+                                       warn_of_environment(**command, terminal);
+                                       run(arguments, terminal);
+                                     });
+  take_environment(**command);
 }
 
 }  // namespace simile::cli

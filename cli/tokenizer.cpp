@@ -21,26 +21,28 @@ namespace {
 struct TokenizeArguments {
   std::string model, input = "-";
   int64_t max_length = 0;
-  std::string truncation = "longest_first", side = "right";
+  std::string truncation = "longest_first", side = "model";
   bool no_special_tokens = false;
   bool character_offsets = false;
 
   void visit(OptionVisitor& v) {
     v.field("model", model,
             OptionInfo{"Model folder, tokenizer.json, vocab.txt, or the name of a built-in model "
-                       "(simile-mini)"}
+                       "(simile-mini-3)"}
                 .required());
     v.field("input", input, {"Texts, one a line, or .jsonl; - is stdin"});
-    v.field("no_special_tokens", no_special_tokens, {"Put no special tokens around"});
+    v.field("no_special_tokens", no_special_tokens, {"Add no special tokens"});
     v.field("character_offsets", character_offsets,
-            {"Give offsets in characters (code points) beside those in bytes"});
+            {"Show offsets in characters (code points) besides those in bytes"});
     v.field("max_length", max_length,
             {"Most tokens of a text or pair, special ones included; 0 for no limit", "", 0});
     v.field(
         "truncation", truncation,
         choice_info("Which text of a pair is cut", {"longest_first", "only_first", "only_second"}));
-    v.field("truncation_side", side,
-            choice_info("Where a text is cut: right is its end", {"left", "right"}));
+    v.field(
+        "truncation_side", side,
+        choice_info("Side on which a text is cut: right is its end, model as the model's files say",
+                    {"model", "left", "right"}));
   }
 };
 
@@ -62,12 +64,13 @@ void tokenize(const TokenizeArguments& arguments, Terminal& terminal) {
   cut.strategy = arguments.truncation == "only_first"    ? Strategy::kOnlyFirst
                  : arguments.truncation == "only_second" ? Strategy::kOnlySecond
                                                          : Strategy::kLongestFirst;
-  cut.left = arguments.side == "left";
-  SIMILE_CHECK(cut.max_length > 0 || (cut.strategy == TruncationSettings().strategy && !cut.left),
-               ErrorKind::kUsage,
+  const bool is_default =
+      cut.strategy == TruncationSettings().strategy && arguments.side == "model";
+  SIMILE_CHECK(cut.max_length > 0 || is_default, ErrorKind::kUsage,
                "--truncation and --truncation-side say how texts are cut at --max-length, and none "
                "is given");
-  Tokenizer tokenizer = Tokenizer::load(resolve_model(arguments.model));
+  Tokenizer tokenizer = open_tokenizer(arguments.model, terminal);
+  cut.left = arguments.side == "model" ? tokenizer.truncation().left : arguments.side == "left";
   tokenizer.set_truncation(cut);
   TextListReader reader = open_texts(arguments.input);
   Output output("-");
@@ -84,7 +87,7 @@ void tokenize(const TokenizeArguments& arguments, Terminal& terminal) {
 }
 
 constexpr int64_t kModelMaxLength = 512;
-// What transformers needs to know of a tokenizer.json that is not BERT's.
+// The configuration that transformers needs for a tokenizer.json that is not BERT's.
 const char kFastTokenizerConfig[] =
     R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", )"
     R"("cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", )"
@@ -110,6 +113,7 @@ struct TrainArguments {
 };
 
 void train(const TrainArguments& arguments, Terminal& terminal) {
+  for (const std::string& input : arguments.inputs) check_not_read(arguments.output, input);
   AtomicFolder folder(arguments.output, "tokenizer.json");  // before the work: it may be refused
   std::optional<TextListReader> reader;
   size_t files = 0;

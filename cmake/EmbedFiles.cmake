@@ -1,6 +1,6 @@
 # cmake -DFOLDER=... -DFILES=a,b -DOUTPUT=x.cpp -P EmbedFiles.cmake: writes web_files() (simile/serve/routes.h),
-# the bytes of FOLDER's FILES with their types and, as ETag, the beginning of their SHA-256. index.html stands
-# under "/", the others under "/web/".
+# the bytes of FOLDER's FILES with their types and, as ETag, the beginning of their SHA-256. index.html is
+# served as "/", docs.html as "/docs", the others under "/web/".
 
 set(type_html "text/html; charset=utf-8")
 set(type_css "text/css; charset=utf-8")
@@ -25,6 +25,8 @@ foreach(name ${names})
   set(path "/web/${name}")
   if(name STREQUAL "index.html")
     set(path "/")
+  elseif(name STREQUAL "docs.html")
+    set(path "/docs")
   endif()
   string(APPEND arrays "constexpr unsigned char ${symbol}[] = {\n${bytes}};\n")
   string(APPEND rows "      {\"${path}\", \"${type_${ending}}\", \"\\\"${tag}\\\"\",\n"

@@ -1,6 +1,6 @@
 # The package that find_package(simile) finds: the modules' archives and public headers (simile_module), a target over
-# those of each component (simile::serving needs no torch, simile::training does), simile::simile over all that are
-# there, and what finds the libraries they stand on.
+# those of each component (simile::serving needs no torch, simile::training does), simile::simile over all installed
+# ones, and the code that finds the libraries they need.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/simile)

@@ -30,8 +30,8 @@ elseif(SIMILE_SANITIZE STREQUAL "thread")
 endif()
 
 # simile_precompile(target KIND header...): headers that take seconds to compile are compiled once for each kind of
-# target that includes them, and every target of that kind shares the copy. KIND names the copy; what
-# SIMILE_PCH_<KIND>_LIBRARIES and _OPTIONS say is what it is compiled with.
+# target that includes them, and every target of that kind shares the copy. KIND names the copy;
+# SIMILE_PCH_<KIND>_LIBRARIES and _OPTIONS are the libraries and options that it is compiled with.
 set(SIMILE_PCH_torch_LIBRARIES simile_torch)
 set(SIMILE_PCH_test_LIBRARIES GTest::gmock)
 set(SIMILE_PCH_torch_test_LIBRARIES simile_torch GTest::gmock)

@@ -1,5 +1,6 @@
-# What stands beside the program: the manual page and the completions, printed by the program itself, the systemd unit;
-# and the Debian package of a build without training (scripts/build-deb.sh).
+# Files installed beside the program: the manual page and the completions, which the program prints
+# itself, and the systemd unit. Also the Debian package of a build without training
+# (scripts/build-deb.sh).
 set(SIMILE_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions CACHE STRING "Where zsh looks for completions")
 set(pages_folder ${PROJECT_BINARY_DIR}/packaging)
 set(changes ${pages_folder}/changelog.gz ${pages_folder}/changelog.Debian.gz)

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "simile/core/error.h"
-#include "simile/index/metadata_filter.h"
+#include "simile/data/metadata_filter.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

@@ -7,7 +7,7 @@
 
 #include "simile/core/error.h"
 #include "simile/model/detail/state_dict.h"
-#include "simile/model/torch_file.h"
+#include "simile/model/tensor_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

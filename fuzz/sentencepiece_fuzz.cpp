@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as a sentencepiece model, made into a tokeniser and used: only simile::Error may come out.
+// Bytes as a sentencepiece model, made into a tokenizer and used: only simile::Error may come out.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -69,8 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   call.method = bytes.substr(0, space);
   call.path = bytes.substr(std::min(space + 1, end), end - std::min(space + 1, end));
   call.content_type = "application/json";
-  call.read_body = [&] { return bytes.substr(std::min(end + 1, bytes.size())); };
+  call.body = bytes.substr(std::min(end + 1, bytes.size()));
   call.deadline = simile::ServeClock::now() + std::chrono::minutes(1);
-  if (service().answer(call).status == 500) std::abort();
+  const simile::Admission first = service().admit(call);
+  if ((first.reply ? *first.reply : service().answer(call)).status == 500) std::abort();
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tokenizer.json and a text (after the first zero byte) from an untrusted source: loading and
-// encoding end well or with simile::Error, nothing else. What loads is saved, and loads again with
-// the same ids.
+// encoding succeed or throw simile::Error, nothing else. A tokenizer that loads is saved, and loads
+// again with the same ids.
 #include <cstdlib>
 #include <string>
 #include <string_view>

@@ -35,10 +35,10 @@ echo "$before MB before, $(megabytes "$bare") MB with the package"
 
 step "what it does there"
 in_root "$bare" bash -ec 'cd /root; simile --version
-  simile encode --quiet --model simile-mini-2 --input texts.txt --output vectors.npy
-  simile index build --quiet --model simile-mini-2 --index faq.index --corpus corpus.tsv
+  simile encode --quiet --model simile-mini-3 --input texts.txt --output vectors.npy
+  simile index build --quiet --model simile-mini-3 --index faq.index --corpus corpus.tsv
   simile search --index faq.index --query "I forgot my password" --top-k 2'
-build/deb/cli/simile encode --quiet --model "$PWD/models/simile-mini-2" --input "$bare/root/texts.txt" --output "$bare/root/here.npy"
+build/deb/cli/simile encode --quiet --model "$PWD/models/simile-mini-3" --input "$bare/root/texts.txt" --output "$bare/root/here.npy"
 cmp "$bare/root/vectors.npy" "$bare/root/here.npy"
 echo "vectors: the bytes that are written here"
 
@@ -67,9 +67,9 @@ in_root "$bare" /root/image-root.sh /image
 echo "$(megabytes "$image" "$image/usr/share/simile") MB and $(megabytes "$image/usr/share/simile") MB of models"
 cp "$bare/root/texts.txt" "$image/data/"
 chown 65534 "$image/data"
-chroot --userspec=65534:65534 "$image" /usr/bin/simile encode --quiet --model simile-mini-2 --input /data/texts.txt --output /data/vectors.npy
+chroot --userspec=65534:65534 "$image" /usr/bin/simile encode --quiet --model simile-mini-3 --input /data/texts.txt --output /data/vectors.npy
 cmp "$image/data/vectors.npy" "$bare/root/here.npy"
-serve_and_ask "$image" /usr/bin/simile serve --model simile-mini-2
+serve_and_ask "$image" /usr/bin/simile serve --model simile-mini-3
 
 step "a service of systemd"
 scripts/test-service.sh "$bare"

@@ -39,7 +39,7 @@ finds() { curl -sf "$url/search" -H "$json" -d "{\"query\": \"$1\", \"top_k\": 1
 see "booted" within systemctl is-system-running --quiet
 within bash -c 'cat >/srv/corpus.tsv && chmod a+r /srv/corpus.tsv' <"$root/root/corpus.tsv"
 within systemd-run --quiet --pipe --wait -p DynamicUser=yes -p User=simile -p StateDirectory=simile \
-  simile index build --quiet --model simile-mini-2 --index /var/lib/simile/faq.index --corpus /srv/corpus.tsv
+  simile index build --quiet --model simile-mini-3 --index /var/lib/simile/faq.index --corpus /srv/corpus.tsv
 
 arguments --index /var/lib/simile/faq.index --allow-changes --port "$port"
 within systemctl start simile
@@ -64,7 +64,7 @@ within bash -c 'install -d -m 700 /etc/simile /etc/systemd/system/simile.service
   echo 0123456789abcdefghijklmnopqrstuv >/etc/simile/api-keys
   printf "[Service]\nLoadCredential=api-keys:/etc/simile/api-keys\n" >/etc/systemd/system/simile.service.d/keys.conf
   systemctl daemon-reload'
-arguments --model simile-mini-2 --host 0.0.0.0 --port "$port" --api-key-file /run/credentials/simile.service/api-keys
+arguments --model simile-mini-3 --host 0.0.0.0 --port "$port" --api-key-file /run/credentials/simile.service/api-keys
 within systemctl start simile
 asks() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/embed" -H "$json" -H "Authorization: Bearer $1" -d '{"inputs": "a"}')" = "$2" ]; }
 see "refuses a wrong key" asks wrong 401

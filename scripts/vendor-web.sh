@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches the web page's libraries from npm anew, in the versions named here, into simile/serve/web/vendor, where they
-# are committed with their licences: a build and the page ask for nothing. CMake refuses files that SHA256SUMS, which
-# stands beside them, does not know. For another version change its number here, in the page and in SHA256SUMS.
+# Fetches the web page's libraries from npm again, in the versions named here, into simile/serve/web/vendor, where they
+# are committed with their licences: a build and the page download nothing. CMake rejects files that SHA256SUMS beside
+# them does not list. For another version change its number here, in the page and in SHA256SUMS.
 set -euo pipefail
 cd "$(dirname "$0")/../simile/serve/web/vendor"
 work=$(mktemp -d)

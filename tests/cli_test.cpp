@@ -2,6 +2,9 @@
 // The real program, as a user runs it: results, messages, exit codes, nothing half-written.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <regex>
+#include <sstream>
 
 #include "tests/shell.h"
 
@@ -51,7 +54,7 @@ TEST_F(CliTest, EncodesTextsToEveryFormat) {
   const std::string npy = read_file(path("v.npy"));
   EXPECT_THAT(npy.substr(0, 128), AllOf(StartsWith("\x93NUMPY"), HasSubstr("'shape': (2, 32)")));
   EXPECT_EQ(npy.size(), 128u + 2 * 32 * 4);
-  // Of a pipe the number of rows is known at its end.
+  // The number of rows of a pipe is only known at its end.
   EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output p.npy").code, 0);
   EXPECT_EQ(read_file(path("p.npy")), npy);
   EXPECT_EQ(shell("cat texts.txt | simile encode --model $M --output v.tsv --dimensions 3").code,
@@ -93,6 +96,10 @@ TEST_F(CliTest, AnIndexIsSearchedAndGrowsInItsOwnPrecision) {
 }
 
 TEST_F(CliTest, TokenizesAndComparesTexts) {
+  for (const std::string joined : {"simile-mini-3", "simile-mini-3-static"}) {
+    EXPECT_THAT(shell("echo 'a cat' | simile tokenize --model " + joined).out,
+                HasSubstr("\"a\",\"cat\""));
+  }
   const Outcome tokens = shell("echo hello | simile tokenize --model $M");
   EXPECT_EQ(tokens.code, 0) << tokens.err;
   EXPECT_THAT(tokens.out,
@@ -182,7 +189,7 @@ TEST_F(CliTest, CheckVerifiesAModelAndHelpIsEverywhere) {
   for (const char* command :
        {"",      "encode",  "evaluate", "similarity", "index build", "search",   "overlap",
         "mine",  "compare", "report",   "data",       "data get",    "tokenize", "train-tokenizer",
-        "check", "convert", "whiten",   "join",       "serve",       "docs"}) {
+        "check", "convert", "whiten",   "fuse",       "serve",       "docs"}) {
     EXPECT_EQ(shell(fmt::format("simile {} --help", command)).code, 0) << command;
   }
   EXPECT_THAT(shell("simile docs").out, HasSubstr("# Options"));
@@ -213,7 +220,7 @@ TEST_F(CliTest, WhitensAModelByTheTextsItIsGiven) {
               StartsWith("1.0000\t"));
   expect_error("simile whiten --model $M --input texts.txt --output few", 3,
                "needs at least 64 texts, and 2 were given");
-  expect_error("simile whiten --model $M --input many.txt --output $M", 2, "own folder");
+  expect_error("simile whiten --model $M --input many.txt --output $M", 2, "would be replaced");
   EXPECT_TRUE(is_tidy());
   EXPECT_FALSE(fs::exists(path("few")));
 }
@@ -259,8 +266,56 @@ TEST_F(CliTest, ABuiltInModelIsCalledByItsName) {
   expect_error(named + "simile check --model tiny", 3, "config.json");
 }
 
+// Each block of cli/examples.txt: a command, its most common form, three examples.
+TEST_F(CliTest, EveryCommandHasExamplesWithOptionsThatItKnows) {
+  std::istringstream text(read_file(std::string(SIMILE_SOURCE_DIR) + "/cli/examples.txt"));
+  std::map<std::string, std::vector<std::string>> blocks;
+  std::string line, name;
+  while (std::getline(text, line)) {
+    EXPECT_LE(line.size(), 100) << line;
+    if (line.empty()) continue;
+    if (line[0] == ' ') {
+      blocks[name].push_back(line);
+    } else {
+      name = line;
+    }
+  }
+  std::map<std::string, std::string> helps;
+  for (const auto& [command, lines] : blocks) {
+    const std::string call = command == "simile" ? command : "simile " + command;
+    const std::string& help = helps[command] = shell(call + " --help").out;
+    EXPECT_EQ(lines.size(), 4) << command;
+    for (const std::string& example : lines) EXPECT_THAT(help, HasSubstr(example + "\n"));
+    std::istringstream all(help);
+    while (std::getline(all, line)) EXPECT_LE(line.size(), 100) << call << ": " << line;
+  }
+  for (const char* command : {"train", "encode", "evaluate", "index", "index build", "compare"}) {
+    const Outcome bare = shell(std::string("simile ") + command);
+    EXPECT_EQ(bare.code, 2) << command;
+    for (const std::string& example : blocks[command]) EXPECT_THAT(bare.err, HasSubstr(example));
+  }
+#ifdef SIMILE_WITH_TRAINING  // other builds do not know the options of training
+  const std::regex words("simile ((index|data) )?[a-z-]+"), option(" (--[a-z-]+)");
+  for (const auto& [command, lines] : blocks) {
+    for (const std::string& example : lines) {
+      std::smatch found;
+      ASSERT_TRUE(std::regex_search(example, found, words) || command == "simile") << example;
+      const std::string& help = helps[found.empty() ? "simile" : found.str().substr(7)];
+      for (std::sregex_iterator at(example.begin(), example.end(), option), end; at != end; ++at) {
+        EXPECT_THAT(help, HasSubstr((*at)[1].str())) << example;
+      }
+    }
+  }
+#endif
+  std::istringstream listed(shell("simile docs options").out);
+  while (std::getline(listed, line)) {
+    if (line.rfind("## `simile ", 0) != 0) continue;
+    EXPECT_EQ(blocks.count(line.substr(11, line.find('`', 11) - 11)), 1) << line;
+  }
+}
+
 TEST_F(CliTest, BadUsageAndInputAreOneMessageAndAnExitCode) {
-  expect_error("simile", 2, "subcommand");
+  expect_error("simile", 2, "Subcommands:");
   expect_error("simile encode --modell x", 2, "--model");
   expect_error("simile encode --model $M --output v.bin --input texts.txt", 2, ".npy");
   expect_error("simile encode --model nowhere --input texts.txt", 3, "nowhere");
@@ -316,6 +371,38 @@ TEST_F(CliTest, AFolderThatHoldsOtherFilesIsNotReplaced) {
   expect_error("simile train-tokenizer --input texts.txt --output keep --vocab-size 30", 2, "keep");
   EXPECT_EQ(read_file(path("keep/thesis.txt")), "years of work");
   EXPECT_TRUE(is_tidy());
+}
+
+TEST_F(CliTest, EncodingGoesOnWhereItWasStopped) {
+  const std::string encode = "encode --model $M --threads 1 --input ";
+  ASSERT_EQ(
+      shell("seq 60000 | sed 's/.*/the cat & sat on mat &/' > t.txt; head -n 4000 t.txt > few.txt; "
+            "sed 3s/cat/dog/ t.txt > other.txt")
+          .code,
+      0);
+  for (const std::string name : {"o.npy", "o.jsonl"}) {
+    SCOPED_TRACE(name);
+    const std::string resume = " --resume --output " + name;
+    const Outcome stopped =
+        shell("\"$P\" " + encode + "t.txt" + resume + " & pid=$!; until test -e " + name +
+              ".part.json; do sleep 0.01; done; kill -TERM $pid; wait $pid");
+    EXPECT_EQ(stopped.code, 143) << stopped.err;
+    EXPECT_THAT(stopped.err, HasSubstr("what is done is in '" + name + ".part'"));
+    const std::string refused = "remove " + name + ".part and " + name + ".part.json";
+    expect_error("simile " + encode + "few.txt" + resume, 3, refused);
+    expect_error("simile " + encode + "other.txt" + resume, 3, refused);
+    expect_error("simile " + encode + "t.txt --dimensions 16" + resume, 3, refused);
+    expect_error("cp " + name + ".part kept; printf x | dd of=" + name +
+                     ".part conv=notrunc bs=1 seek=200 2>dd; simile " + encode + "t.txt" + resume,
+                 3, refused);
+    const Outcome resumed = shell("mv kept " + name + ".part; simile " + encode + "t.txt" + resume +
+                                  " && simile " + encode + "t.txt --output whole-" + name +
+                                  " && cmp " + name + " whole-" + name + " && ls");
+    EXPECT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_THAT(resumed.err, HasSubstr(" texts were encoded before"));
+    EXPECT_THAT(resumed.out, Not(HasSubstr(".part")));
+  }
+  expect_error("simile " + encode + "t.txt --resume", 2, "--output");
 }
 
 TEST_F(CliTest, AnIndexIsReplacedOnlyWhenAskedTo) {
@@ -559,18 +646,23 @@ baselines: []
 )");
   shell("sed -i \"s#TOKENIZER#$M#\" recipe.yaml");
   EXPECT_EQ(shell("simile train recipe.yaml --output whole").code, 0);
-  const Outcome stopped =
-      shell("'" SIMILE_PROGRAM
-            "' train recipe.yaml --output cut & child=$!; "
-            "while [ ! -s cut/metrics.jsonl ] && kill -0 $child; do sleep 0.01; done; "
-            "kill -TERM $child; wait $child");
-  EXPECT_EQ(stopped.code, 143) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("--resume"));
-  const Outcome resumed = shell("simile train recipe.yaml --output cut --resume --json");
-  EXPECT_EQ(resumed.code, 0) << resumed.err;
-  for (const char* file : {"model/model.safetensors", "metrics.jsonl"}) {
-    EXPECT_EQ(read_file(path(std::string("whole/") + file)),
-              read_file(path(std::string("cut/") + file)));
+  // A terminal that closes sends SIGHUP.
+  for (const auto& [name, code] : {std::pair{"TERM", 143}, std::pair{"HUP", 129}}) {
+    const Outcome stopped =
+        shell("'" SIMILE_PROGRAM
+              "' train recipe.yaml --output cut --overwrite & child=$!; "
+              "while [ ! -s cut/metrics.jsonl ] && kill -0 $child; do sleep 0.01; done; "
+              "kill -" +
+              std::string(name) + " $child; wait $child");
+    EXPECT_EQ(stopped.code, code) << stopped.err;
+    EXPECT_THAT(stopped.err, HasSubstr("--resume"));
+    const Outcome resumed = shell("simile train recipe.yaml --output cut --resume --json");
+    EXPECT_EQ(resumed.code, 0) << resumed.err;
+    for (const char* file : {"model/model.safetensors", "metrics.jsonl"}) {
+      EXPECT_EQ(read_file(path(std::string("whole/") + file)),
+                read_file(path(std::string("cut/") + file)));
+    }
+    shell("rm -r cut");
   }
   const std::string docs = std::string(SIMILE_SOURCE_DIR) + "/docs/";
   for (const std::string topic : {"options", "losses", "models", "server"}) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training that was killed at random moments (SIGKILL: no handler runs), or met a full disk, ends
 // with the bytes of a run that was left alone once it is resumed. SIMILE_KILLS=50 in the
-// environment kills so many times instead of 5.
+// environment kills 50 times instead of 5, with SIMILE_KILL_LIBRARY=kill_point.so every other time
+// before a random call that changes files (tests/kill_training.sh).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <random>
+#include <regex>
 #include <thread>
 
 #include "simile/core/file.h"
@@ -52,8 +54,10 @@ stages:
     learning_rate: 1e-3
     siar: {weight: 0.1, bregman: 0.1}
     selection: {metric: dev.spearman, every_steps: 3, early_stop: {patience: 9}}
-evaluations: {name: dev, task: sts, data: dev.tsv}
-baselines: [bm25]
+evaluations:
+  - {name: dev, task: sts, data: dev.tsv}
+  - {name: ranks, task: ranking, queries: queries.tsv, corpus: queries.tsv, qrels: qrels.tsv}
+baselines: [bm25, hybrid]
 )";
 
 class CrashTest : public ::testing::Test {
@@ -66,6 +70,13 @@ class CrashTest : public ::testing::Test {
     write_file_atomic(path("vocab.txt"), vocabulary);
     write_file_atomic(path("train.tsv"), pairs(0, 90));
     write_file_atomic(path("dev.tsv"), pairs(90, 120));
+    std::string queries = "id\ttext\n", judgements = "query_id\tdoc_id\trelevance\n";
+    for (int i = 0; i < 20; ++i) {
+      queries += fmt::format("q{}\tw{} w{}\n", i, i, i * 3 % 40);
+      judgements += fmt::format("q{}\tq{}\t1\n", i, (i + 1) % 20);
+    }
+    write_file_atomic(path("queries.tsv"), queries);
+    write_file_atomic(path("qrels.tsv"), judgements);
     write_file_atomic(path("recipe.yaml"), kRecipe);
   }
   ~CrashTest() override { fs::remove_all(folder_); }
@@ -81,10 +92,18 @@ class CrashTest : public ::testing::Test {
 
   std::string path(const std::string& name) const { return join_path(folder_, name); }
 
-  // `file_limit`: no file may grow beyond so many bytes, as if the disk were full; 0: no limit.
-  pid_t start(const std::string& run, rlim_t file_limit = 0) const {
+  // `file_limit`: no file may grow beyond this number of bytes, as if the disk were full; 0: no
+  // limit. `kill_at`: the call that changes files before which it is killed; 0: none, the calls are
+  // counted.
+  pid_t start(const std::string& run, rlim_t file_limit = 0, int64_t kill_at = 0) const {
+    std::fflush(stdout);
     const pid_t child = fork();
     if (child != 0) return child;
+    if (const char* library = std::getenv("SIMILE_KILL_LIBRARY")) {
+      setenv("LD_PRELOAD", library, 1);
+      setenv("SIMILE_KILL_AT", std::to_string(kill_at).c_str(), 1);
+      setenv("SIMILE_KILL_COUNT", path("calls").c_str(), 1);
+    }
     if (file_limit > 0) {
       signal(SIGXFSZ, SIG_IGN);  // writes then fail, as they do on a full disk
       const rlimit limit{file_limit, file_limit};
@@ -107,7 +126,7 @@ class CrashTest : public ::testing::Test {
     return WEXITSTATUS(status) == 0 ? "" : read_file(path("log"));
   }
 
-  // Everything of a run that a user goes on with, by its name in the folder.
+  // Everything of a run that a user continues with, by its name in the folder.
   std::vector<std::string> results(const std::string& run) const {
     std::vector<std::string> files = {"metrics.jsonl", "run.json"};
     for (const std::string folder : {"model", "states", "predictions"}) {
@@ -125,6 +144,16 @@ class CrashTest : public ::testing::Test {
     for (const std::string& file : results(whole)) {
       EXPECT_EQ(read_file(path(whole + "/" + file)), read_file(path(killed + "/" + file))) << file;
     }
+    EXPECT_EQ(lasting_results(whole), lasting_results(killed));
+    for (const auto& entry : fs::recursive_directory_iterator(path(killed))) {
+      EXPECT_EQ(entry.path().string().find(".tmp-"), std::string::npos) << entry.path();
+    }
+  }
+
+  // results.json without the time that the run took, and the checksum of it.
+  std::string lasting_results(const std::string& run) const {
+    const std::regex varying("\"(seconds|checksum)\": [^,\n]*");
+    return std::regex_replace(read_file(path(run + "/results.json")), varying, "");
   }
 
   const std::string folder_;
@@ -142,16 +171,21 @@ TEST_F(CrashTest, KilledAtRandomMomentsARunEndsWithTheSameBytes) {
   std::mt19937 random(static_cast<unsigned>(getpid()));
   // Starting takes most of the time of so small a run: most kills should come after it.
   std::uniform_real_distribution<double> moment(0.45 * whole.count(), 1.05 * whole.count());
-  int killed = 0, completed = 0;
+  int64_t calls = 0;
+  if (file_exists(path("calls"))) calls = std::stoll(read_file(path("calls")));
+  std::uniform_int_distribution<int64_t> call(1, std::max<int64_t>(1, calls));
+  int killed = 0, completed = 0, at_calls = 0;
   for (bool done = false; !done;) {
-    const pid_t child = start("killed");
-    if (killed < kills) {
+    const bool at_call = calls > 0 && killed % 2 == 1 && killed < kills;
+    const pid_t child = start("killed", 0, at_call ? call(random) : 0);
+    if (killed < kills && !at_call) {
       std::this_thread::sleep_for(std::chrono::duration<double>(moment(random)));
       kill(child, SIGKILL);
     }
     const std::string outcome = finish(child);
     if (outcome == "killed") {
       ++killed;
+      at_calls += at_call ? 1 : 0;
       continue;
     }
     ASSERT_EQ(outcome, "");
@@ -160,8 +194,10 @@ TEST_F(CrashTest, KilledAtRandomMomentsARunEndsWithTheSameBytes) {
     done = killed == kills;
     if (!done) fs::remove_all(path("killed"));
   }
-  fmt::print("{} kills, {} runs completed, each with the bytes of the run left alone\n", killed,
-             completed);
+  fmt::print(
+      "{} kills ({} of them before one of {} calls), {} runs completed, each with the bytes "
+      "of the run left alone\n",
+      killed, at_calls, calls, completed);
 }
 
 TEST_F(CrashTest, AFullDiskEndsARunWithAMessageAndNothingLost) {

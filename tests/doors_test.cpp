@@ -23,7 +23,7 @@ class DoorsTest : public ShellTest {
  protected:
   DoorsTest() {
     const Outcome built = shell(
-        "simile index build --model simile-mini-2 --corpus $S/examples/faq/corpus.tsv "
+        "simile index build --model simile-mini-3-static --corpus $S/examples/faq/corpus.tsv "
         "--index faq");
     EXPECT_EQ(built.code, 0) << built.err;
   }

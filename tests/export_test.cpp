@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `simile export` writes of an index, as the programs that it is for read it.
-// tests/pgvector.sh loads it into a real PostgreSQL.
+// Reads the output of `simile export` as the programs that it is for do. tests/pgvector.sh loads it
+// into a real PostgreSQL.
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>

@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What differs between the models of these tests.
+// The differences between the models of these tests.
 struct Odd {
   uint64_t seed = 1;
   int64_t hidden = 16;
@@ -75,17 +75,28 @@ class FuseTest : public ShellTest {
 TEST_F(FuseTest, TheMeanOfAModelWithItselfIsThatModel) {
   save_table("table", {1, 16, 64, true});
   save_bert("bert", {2, 16, 64, true});
-  ASSERT_EQ(shell("simile join --model bert --model table --output both --quiet").code, 0);
-  for (const std::string model : {"table", "bert", "both"}) {
+  for (const std::string model : {"table", "bert"}) {
     const Outcome fused = shell("simile fuse " + model + " " + model + " " + model + " --out soup");
     ASSERT_EQ(fused.code, 0) << fused.err;
     EXPECT_THAT(fused.out, HasSubstr("share 0.3333"));
     EXPECT_EQ(json("simile check --model soup --json")["fingerprint"],
               json("simile check --model " + model + " --json")["fingerprint"]);
     const std::string heads = "/heads/judge/model.safetensors";
-    if (model == "both") continue;
     EXPECT_EQ(read_file(path("soup" + heads)), read_file(path(model + heads)));
   }
+}
+
+// Which texts belong to none of a head's classes was measured on other vectors than the mean's.
+TEST_F(FuseTest, SaysThatAHeadLosesItsBoundOfNoClass) {
+  save_table("a", {1, 16, 64, true});
+  const Outcome without = shell("simile fuse a a --out soup");
+  EXPECT_EQ(without.err.find("warning"), std::string::npos) << without.err;
+  write("a/heads/judge/scope.json",
+        R"({"minimum_similarity": 0.5, "means": [[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]]})");
+  const Outcome fused = shell("rm a/checksums.json; simile fuse a a --out bounded");
+  EXPECT_EQ(fused.code, 0) << fused.err;
+  EXPECT_THAT(fused.err, HasSubstr("the head 'judge' will give every text a class"));
+  EXPECT_FALSE(file_exists(path("bounded/heads/judge/scope.json")));
 }
 
 TEST_F(FuseTest, WeighsAndTellsWhatItIsMadeOf) {
@@ -120,11 +131,11 @@ TEST_F(FuseTest, RefusesModelsThatDoNotFit) {
   shell(
       "cp -r bert other; cd other; rm checksums.json self_test.json; sed -i 's/^mat$/hat/' "
       "vocab.txt");
-  refuses("bert other", 3, "they have different tokenizers");
+  refuses("bert other", 3, "their tokenizers, and so their words, differ");
   refuses("table table --weights 1", 2, "2 models and 1 weights");
   refuses("table table --weights 1,0", 2, "the weight of 'table' is 0");
   expect_error("simile fuse table bert --out table", 3, "cannot be averaged");
-  expect_error("simile fuse table table --out table", 2, "would replace it");
+  expect_error("simile fuse table table --out table", 2, "would be replaced");
 }
 
 #ifdef SIMILE_WITH_TRAINING
@@ -175,7 +186,7 @@ TEST_F(DistillSlow, RefusesStudentsThatCannotBe) {
   refuses("--teacher nowhere --data texts.txt", 3, "'nowhere' is neither a path");
   refuses("--teacher $M --data pairs.tsv", 2, "name the one or two columns");
   refuses("--teacher $M --data pairs.tsv --columns a,b", 3, "a");
-  refuses("--teacher $M --data texts.txt --student 9", 2, "fewer than its teacher");
+  refuses("--teacher $M --data texts.txt --student 9", 2, "expected at least 1 and not all");
   refuses("--teacher $M --data texts.txt --student 0", 2, "at least 1");
   refuses("--teacher table --data texts.txt --student 1", 2, "has no layers");
   refuses("--teacher $M --data texts.txt --student nowhere", 3, "'nowhere' is neither a path");

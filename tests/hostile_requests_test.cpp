@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strangers may send to the server: each row with its status and what the answer says. The
-// server answers right afterwards, and ends with 0.
+// Hostile requests to the server: each row with its status and a part of the answer. Afterwards the
+// server still answers correctly, and exits with 0.
 #include <sys/time.h>
 
 #include <atomic>
@@ -39,12 +39,26 @@ std::vector<Hostile> of_the_protocol() {
       {"GET\r\n\r\n", 400, "no HTTP request"},
       {"GET /health\r\n\r\n", 400, "no HTTP request"},
       {"GET /health HTTP/9.9\r\n\r\n", 400, "no HTTP request"},
-      {"BREW /pot HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "no HTTP request"},
-      {"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "no route for TRACE"},
+      {"BREW /pot HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "no route /pot"},
+      {"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "takes POST, GET, HEAD, not TRACE"},
       {"TRACE /embed HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "Allow: POST\r\n"},
       {"GET /" + std::string(4000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 404,
-       "so long a name"},
-      {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, ""},
+       "no route /aaaa"},
+      {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414,
+       "more than 8000 bytes"},
+      {"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(40000, 'a') + "\r\n\r\n", 431,
+       "more than 32768 bytes"},
+      {"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(20000, 'a') +
+           "\r\nConnection: close\r\n\r\n",
+       200, ""},
+      {"GET /health HTTP/1.1\r\n\r\n", 400, "one header Host"},
+      {"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 400, "header Host"},
+      {"GET http://localhost/info HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200,
+       "model_id"},
+      {"GET http://evil.example/info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 403,
+       "--allow-host"},
+      {"GET /documents/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "two hexadecimal digits"},
+      {kHead + "Expect: 200-ok\r\nContent-Length: 2\r\n\r\n{}", 417, "100-continue"},
       {"GET /..%2f..%2fetc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
        "no route"},
       {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404,
@@ -59,7 +73,9 @@ std::vector<Hostile> of_the_protocol() {
       {kHead + "Transfer-Encoding: gzip, chunked\r\n\r\n{}", 400, "where the body ends"},
       {kHead + "Content-Length: 100\r\n\r\n{\"inputs\":", 400, "not complete"},
       {chunked("zz\r\n{}\r\n0\r\n\r\n"), 400, "not complete"},
-      {chunked("ffffffffffffffff\r\n{}"), 400, "not complete"},
+      {chunked("ffffffffffffffff\r\n{}"), 413, "more than 1500 bytes"},
+      {chunked("2;" + kLong + "\r\n{}\r\n0\r\n\r\n"), 413, "the lines between"},
+      {chunked("12\r\n{\"inputs\":\"hello\"}\r\n0\r\nX-Request-Id: a\r\n\r\n"), 200, "[["},
       {chunked("5\r\n{\"inp"), 400, "not complete"},
       {chunked("1388\r\n" + kLong + "\r\n0\r\n\r\n"), 413, "more than 1500 bytes"},
       {embed(kLong), 413, "has 5000 bytes; it may have 1500"},
@@ -146,8 +162,11 @@ std::vector<Hostile> of_bodies() {
       {post("/tokenize", R"({"inputs":"a","add_special_tokens":"no"})"), 422,
        "must be true or false"},
       {post("/v1/embeddings", R"({"input":""})"), 400, "empty text"},
-      {post("/v1/embeddings", R"({"input":"a","model":"text-embedding-9"})"), 404,
-       "the model \\\"text-embedding-9\\\" is not served here"},
+      {post("/v1/embeddings", R"({"input":[[5,7]],"model":"text-embedding-9"})"), 400,
+       "token ids that do not begin with 2"},
+      {post("/v1/rerank", R"({"query":"a","documents":[7]})"), 400, "must be a text"},
+      {post("/predict", R"({"inputs":"a"})"), 424, "no heads"},
+      {post("/reload", ""), 403, "needs an API key of the role admin"},
       {post("/v1/embeddings", R"({"input":"a","encoding_format":"int8"})"), 400,
        "one of float, base64"},
       {post("/v1/embeddings", R"({"input":"a","model":["x"]})"), 400,
@@ -228,7 +247,7 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
        {post("/search", R"({"query":"a","filter":"year >"})"), 422, "filter"},
        {post("/search", R"({"query":"a","filter":{"year":2020}})"), 422, "a text"},
        {documents(R"({"documents":[{"id":"a","text":"b","metadata":[1]}]})"), 422, "an object"},
-       {documents(R"({"documents":[{"id":"a","text":"b","metadata":{"c":[1]}}]})"), 422,
+       {documents(R"({"documents":[{"id":"a","text":"b","metadata":{"c":[[1]]}}]})"), 422,
         "documents[0].metadata.c"},
        {documents(R"({"documents":[{"id":"a","text":"b","metadata":{"c":")" +
                   std::string(17000, 'x') + R"("}}]})"),
@@ -244,6 +263,14 @@ TEST_F(HostileRequestsTest, AnIndexIsChangedAsAllowedOrNotAtAll) {
                             {map(R"({"query":"a","prompt_name":"q"})"), 422, "no prompt"},
                             {map(R"({"sample":1})"), 422, "\"sample\" must be"},
                             {request("GET /map HTTP/1.1", ""), 405, "takes POST"}});
+  // An id may hold what ends a line.
+  EXPECT_EQ(changing.client()
+                .Post("/documents", R"({"documents":[{"id":"new\nline\r","text":"x"}]})",
+                      "application/json")
+                ->status,
+            200);
+  EXPECT_EQ(changing.client().Get("/documents/new%0Aline%0D")->status, 200);
+  EXPECT_EQ(changing.client().Delete("/documents/new%0Aline%0D")->status, 200);
   const json info = json::parse(changing.client().Get("/info")->body);
   EXPECT_EQ(info["documents"], 2);
   EXPECT_EQ(changing.stop(), 0);
@@ -288,15 +315,55 @@ TEST_F(HostileRequestsTest, ClientsThatAreSlowAreCutOffAndHoldUpNobody) {
   EXPECT_EQ(server.stop(), 0);
 }
 
+TEST_F(HostileRequestsTest, UploadsThatAreRefusedGetTheirAnswer) {
+  write("keys", "sesame\n");
+  ServerProcess server(options({"--api-key-file", path("keys")}));
+  ASSERT_GT(server.port(), 0);
+  std::string pieces;
+  for (int i = 0; i < 4; ++i) pieces += "ffff\r\n" + std::string(65535, ' ') + "\r\n";
+  const std::string whole = std::string(300000, ' ');
+  for (const std::string& bytes : {chunked(pieces + "0\r\n\r\n"), embed(whole)}) {
+    for (int i = 0; i < 20; ++i) {
+      const int socket = connect_to(server.port());
+      ASSERT_EQ(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(bytes.size()));
+      EXPECT_THAT(take_answer(socket), ::testing::StartsWith("HTTP/1.1 401"));
+      close(socket);
+    }
+  }
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(HostileRequestsTest, ABodyIsInvitedAfterKeyAndSizeWereLookedAt) {
+  write("keys", "sesame\n");
+  ServerProcess server(options({"--api-key-file", path("keys"), "--body-bytes", "1000"}));
+  ASSERT_GT(server.port(), 0);
+  const std::string key = "Authorization: Bearer sesame\r\n", asks = "Expect: 100-continue\r\n";
+  const auto first = [&](const std::string& headers) {
+    const std::string bytes = kHead + asks + headers + "\r\n";
+    const int socket = connect_to(server.port());
+    ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    char answer[12] = "";
+    recv(socket, answer, sizeof(answer), MSG_WAITALL);
+    close(socket);
+    return std::string(answer + 9, 3);
+  };
+  EXPECT_EQ(first("Content-Length: 100\r\n"), "401");
+  EXPECT_EQ(first(key + "Content-Length: 1001\r\n"), "413");
+  EXPECT_EQ(first(key + "Content-Length: 1000\r\n"), "100");
+  EXPECT_EQ(server.stop(), 0);
+}
+
 TEST_F(HostileRequestsTest, WhatItsClientHasLeftIsNotComputed) {
-  const std::string model = SIMILE_SOURCE_DIR "/models/simile-mini-2";
+  const std::string model = SIMILE_SOURCE_DIR "/models/simile-mini-3";
   // On a busy machine the work of a second takes a minute.
   ServerProcess server(
       {"--model", model, "--threads", "1", "--request-texts", "4096", "--request-seconds", "600"});
   ASSERT_GT(server.port(), 0);
   std::string long_text;
   for (int i = 0; i < 200; ++i) long_text += "the cat sat on the mat ";
-  const std::string many = json{{"inputs", std::vector<std::string>(10, long_text)}}.dump();
+  // More tokens than a batch: each of these requests is a batch of its own.
+  const std::string many = json{{"inputs", std::vector<std::string>(12, long_text)}}.dump();
   // Six more clients than teams, so that what comes meanwhile waits for three of their batches.
   std::atomic<bool> ending{false};
   std::atomic<int> answers{0};
@@ -328,7 +395,7 @@ TEST_F(HostileRequestsTest, WhatItsClientHasLeftIsNotComputed) {
   ::send(leaves, short_one.data(), short_one.size(), MSG_NOSIGNAL);
   await("te_queue_size 7\n");  // one that ends its side before may wait for its answer
   close(leaves);
-  // Who says with the request that no other follows has not left.
+  // A client that announces no further request has not left.
   const std::string last = post("/embed", R"({"inputs":"the cat"})",
                                 "Content-Type: application/json\r\nConnection: close");
   const std::string answer = raw_answer(server.port(), last);

@@ -5,7 +5,7 @@
 set -euo pipefail
 simile=$1 python=${2:-python3}
 here=$(cd "$(dirname "$0")" && pwd)
-model=$("$here/../scripts/get-published.sh" --find all-MiniLM-L6-v2 2>/dev/null) || model=$here/../models/simile-mini
+model=$("$here/../scripts/get-published.sh" --find all-MiniLM-L6-v2 2>/dev/null) || model=$here/../models/simile-mini-3
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 0; }
 work=$(mktemp -d)
 server=

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `simile index build`, killed at random moments and gone on with (SIMILE_KILLS=50 in the
-// environment kills so many times instead of 5), and indexes that keep less than floats.
+// `simile index build`, killed at random moments and resumed (SIMILE_KILLS=50 in the environment
+// kills 50 times instead of 5), and indexes with compact vectors.
 #include "tests/shell.h"
 
 namespace simile {
@@ -34,6 +34,33 @@ TEST_F(IndexBuildTest, AnInterruptedBuildIsNamedAndForgottenOnlyByOverwriting) {
   expect_error(build, 2, "go on with it by --resume, or begin anew with --overwrite");
   run(build + " --overwrite");
   run("test ! -e index.building && simile check --index index");
+}
+
+TEST_F(IndexBuildTest, OverwritingKeepsLinksAndWhatIsNoPartOfTheIndex) {
+  write_corpus(40);
+  const std::string build = std::string(kBuild) + " --overwrite --index ";
+  run(build + "real && ln -s real link && " + build +
+      "link && test -L link && "
+      "simile check --index real && ls");
+  run("simile export --index real --to npy --output out.npy && "
+      "simile index import --index link --from out.npy --overwrite && test -L link");
+  run("cp corpus.tsv real/corpus.tsv");
+  expect_error(
+      "simile index build --model \"$M\" --overwrite --index real --corpus real/corpus.tsv", 2,
+      "real/corpus.tsv");
+  expect_error(build + "link", 2, "no part of the index");
+  run("test -e real/corpus.tsv && simile check --index real");
+  run("mv real real.building");
+  expect_error("simile search --index real --query cat", 3, "left 'real.building'");
+  run("simile convert --model \"$M\" --output model && mkdir model.tmp-1-0 && "
+      "simile convert --model model --output other && simile convert --model other --output model "
+      "&& "
+      "test ! -e model.tmp-1-0");
+  for (const char* command : {"convert --model model", "fuse model other",
+                              "whiten --model other --input model/README.md"}) {
+    expect_error(fmt::format("simile {} --output model", command), 2, "would be replaced");
+  }
+  run("simile check --model model");
 }
 
 TEST_F(IndexBuildTest, BytesAndHalvesAreToldExportedAndImported) {

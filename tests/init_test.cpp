@@ -21,7 +21,7 @@ TEST_F(InitTest, TheShippedQuestionsTrainByTheLineThatIsPrinted) {
                     HasSubstr("question (texts)       1040  left"),
                     HasSubstr("entry (ids)             208  nothing"),
                     HasSubstr("1040 pairs of 1248 distinct texts"),
-                    HasSubstr("of test 'test' 0 of 439 judged pairs"),
+                    HasSubstr("with test 'test': 0 of 439 judged pairs"),
                     HasSubstr("\nsimile train faq.yaml\n")));
   EXPECT_THAT(
       read_file(path("faq.yaml")),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random bits flipped in the files of an index, a model, a run's state and stored vectors: each is
 // refused with a message that names the file, or changes nothing that is read. SIMILE_FLIPS=5000 in
-// the environment flips so many instead of 500.
+// the environment flips 5000 instead of 500.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -230,7 +230,7 @@ TEST_F(IntegrityTest, WritersThatCrossLoseNothing) {
   EXPECT_THAT(shell("simile check --index index").out, HasSubstr("documents    14"));
 }
 
-// Whoever is first builds; the others end with a message, and nothing of theirs is left.
+// The first process builds; the others end with a message, and none of their files is left.
 TEST_F(IntegrityTest, OfParallelBuildsAtOnePathOneStands) {
   for (int i = 1; i <= 4; ++i) {
     std::string corpus = "id\ttext\n";

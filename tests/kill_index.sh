@@ -4,7 +4,7 @@
 #
 #   tests/kill_index.sh BUILD_FOLDER [KILLS]        e.g. tests/kill_index.sh build/dev 200
 #
-# The index stands under TMPDIR: on the disk, unless that is a file system in memory.
+# The index is under TMPDIR: on the disk, unless that is a file system in memory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 SIMILE_KILLS=${2:-200} exec "${1:?the folder of a build}"/simile/index/simile_index_test \

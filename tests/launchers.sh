@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What starts processes elsewhere starts those of `simile train`: mpirun, torchrun, srun, and hand-set variables on
-# two hosts (network namespaces of this machine, each with an address of its own). Each must train the very weights
-# of `--processes 2`. Those that are not installed are told as skipped.
+# Starts the processes of `simile train` with other launchers: mpirun, torchrun, srun, and hand-set
+# variables on two hosts (network namespaces of this machine, each with an address of its own). Each
+# must train the very weights of `--processes 2`. Launchers that are not installed are reported as
+# skipped.
 #   tests/launchers.sh PROGRAM
 # Packages: openmpi-bin; python3-torch; slurmctld slurmd slurm-client munge (as root); iproute2 (as root).
 set -euo pipefail
@@ -44,7 +45,7 @@ fi
 expected=$(weights_of own)
 failed=0 tried=0
 
-# report NAME: what stands in the folder NAME, trained by NAME, against what `--processes` trained.
+# report NAME: compares the folder NAME, trained by NAME, with the one that `--processes` trained.
 report() {
   tried=$((tried + 1))
   if [ -f "$1/model/model.safetensors" ] && [ "$(weights_of "$1")" = "$expected" ]; then

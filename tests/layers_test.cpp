@@ -20,8 +20,9 @@ const std::vector<std::string> kModules = {
     "derive", "index", "eval", "report", "serve",  "nn",         "loss",  "train", "experiment"};
 
 // Headers that only sources may include, so that they do not reach every file.
-const std::vector<std::string> kPrivateHeaders = {"nlohmann/", "httplib", "xxhash.h", "oneapi/",
-                                                  "yaml-cpp/", "sqlite3", "unicode/", "Eigen/"};
+const std::vector<std::string> kPrivateHeaders = {"nlohmann/", "httplib",  "boost/",
+                                                  "xxhash.h",  "oneapi/",  "yaml-cpp/",
+                                                  "sqlite3",   "unicode/", "Eigen/"};
 
 int level(const std::string& module) {
   const auto found = std::find(kModules.begin(), kModules.end(), module);

@@ -276,15 +276,16 @@ TEST_F(MetadataTest, SaysWhatIsWrong) {
   for (const char* asked : {"--query fox --mode vector", "--query fox --mode lexical", "--like a",
                             "--query fox --mode hybrid", "--query nowhere --mode lexical"}) {
     const std::string search = fmt::format("simile search --index i {} --filter ", asked);
-    EXPECT_THAT(shell(search + "'lnag = en'").err,
-                HasSubstr("--filter: no document of the index matches"))
+    expect_error(search + "'lnag = en'", 2,
+                 "no document has 'lnag' in its metadata; known: lang; did you mean 'lang'?");
+    EXPECT_THAT(shell(search + "'lang = xx'").err, HasSubstr("--filter: no document matches"))
         << asked;
     EXPECT_THAT(shell(search + "'lang = de'").err, Not(HasSubstr("--filter"))) << asked;
   }
   expect_error("simile search --index i --query fox --filter 'lang = '", 2,
                "filter: at character 8: expected a value, found the end");
   expect_error("simile search --index i --query fox --filter ''", 2,
-               "filter: at character 1: expected a column, not, or (, found the end");
+               "filter: at character 1: expected a column, not, exists, or (, found the end");
 }
 
 }  // namespace

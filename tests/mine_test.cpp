@@ -58,7 +58,7 @@ TEST_F(MineTest, ReadsTheRowsThatMeetAllFilters) {
         "blue sea\tthe sea\tbook\n");
   const Outcome outcome = mine(
       "--model bm25 --count 1 --output t.tsv --data sources.tsv --left query --right document "
-      "--score '' --filter 'source not in web, forum' --filter 'query != blue sea'");
+      "--score '' --filter 'source not in (web, forum)' --filter 'query != \"blue sea\"'");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(bytes("t.tsv"),
             "anchor\tpositive\tnegative\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A default stands in one place, the struct: everything that shows or uses it follows.
+// A default is in one place, the struct: everything that shows or uses it follows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Window read_recipe(const std::string& yaml) {
   return window;
 }
 
-// What a command whose flags the struct declares is run with.
+// A command whose flags the struct declares.
 struct Command {
   CLI::App app{"test", "simile"};
   CommonOptions common;

@@ -57,7 +57,9 @@ const many = await client.embeddings.create({
 expect(many.data.length === kMany, "a vector for each of many texts");
 many.data.forEach(({ embedding }, i) => expect(same(embedding, rows[i % rows.length].embedding), `vector ${i} of many`));
 
-const unknown = await refusal(() => client.embeddings.create({ model: "text-embedding-9", input: "a" }));
+const other = await client.embeddings.create({ model: "text-embedding-9", input: "a" });
+expect(other.model === "tiny", "another model's name is answered by the one that is served");
+const unknown = await refusal(() => client.models.retrieve("text-embedding-9"));
 expect(unknown instanceof OpenAI.NotFoundError && unknown.code === "model_not_found", "404 for an unknown model");
 const empty = await refusal(() => client.embeddings.create({ model: "tiny", input: "" }));
 expect(empty instanceof OpenAI.BadRequestError && empty.param === "input", "400 for an empty text");

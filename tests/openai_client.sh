@@ -15,8 +15,8 @@ trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 cd "$work"
 printf 'the cat sat\na dog ran on the mat\nsun\n' >texts.txt
 echo sesame >keys
-"$program" encode --model simile-mini-2 --input texts.txt --output vectors.jsonl --quiet
-"$program" serve --model simile-mini-2 --served-model-name tiny --api-key-file keys --port 0 --quiet >address &
+"$program" encode --model simile-mini-3-static --input texts.txt --output vectors.jsonl --quiet
+"$program" serve --model simile-mini-3-static --served-model-name tiny --api-key-file keys --port 0 --quiet >address &
 server=$!
 for _ in $(seq 100); do
   [ -s address ] && break

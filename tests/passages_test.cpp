@@ -46,7 +46,8 @@ class PassagesTest : public ShellTest {
   // The vector of a text, as `simile encode` prints it of a model that gives vectors of length 1.
   std::string vector_of(const std::string& text) const {
     write("one.txt", text + "\n");
-    const Outcome outcome = shell("simile encode --quiet --model simile-mini --input one.txt");
+    const Outcome outcome =
+        shell("simile encode --quiet --model simile-mini-3-static --input one.txt");
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     const size_t at = outcome.out.find("[");
     return outcome.out.substr(at, outcome.out.find("]") - at + 1);
@@ -78,7 +79,7 @@ TEST_F(PassagesTest, HitsAreTheBestPassagesOfDocuments) {
 
 TEST_F(PassagesTest, VectorsAreThoseOfThePassagesTexts) {
   const Outcome built = shell(
-      "simile index build --quiet --model simile-mini --index i --corpus c.jsonl "
+      "simile index build --quiet --model simile-mini-3-static --index i --corpus c.jsonl "
       "--passage-tokens 12 --passage-overlap 4 --passage-whole 0");
   ASSERT_EQ(built.code, 0) << built.err;
   const Outcome outcome = shell("simile export --index i --to qdrant-jsonl --output -");
@@ -258,7 +259,7 @@ TEST_F(PassagesTest, WhatCannotBeImportedIsNamed) {
   expect_error(import + "v.tsv", 2, ".npy or .jsonl");
   build("i", "");
   ASSERT_EQ(shell("simile export --index i --to npy --output x.npy").code, 0);
-  expect_error("simile index import --index j --model simile-mini --from x.npy", 3,
+  expect_error("simile index import --index j --model simile-mini-3-static --from x.npy", 3,
                "are of the model");
   expect_error("simile index import --index i --from x.npy", 2, "--overwrite");
   ASSERT_EQ(shell("sed -i 's/red/rot/' x.jsonl").code, 0);

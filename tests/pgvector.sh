@@ -4,6 +4,8 @@
 # beside documents that are called like them. Ends with 77 where PostgreSQL or its extension vector (pgvector) is
 # not installed.
 #   tests/pgvector.sh PROGRAM
+# PG_BIN: the folder of PostgreSQL's programs, such as pgserver/pginstall/bin of the Python package pgserver, which has
+# the extension; Debian 12 has none.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(realpath "$1")
@@ -11,10 +13,9 @@ skip() {
   echo "skipped: $1"
   exit 77
 }
-bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1) || true
+bin=${PG_BIN:-$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)} || true
 [ -n "$bin" ] && [ -x "$bin/initdb" ] || skip "PostgreSQL's server is not installed"
-version=$(basename "$(dirname "$bin")")
-[ -e "/usr/share/postgresql/$version/extension/vector.control" ] || skip "pgvector is not installed"
+[ -e "$("$bin/pg_config" --sharedir)/extension/vector.control" ] || skip "pgvector is not installed"
 as=()
 if [ "$(id -u)" -eq 0 ]; then
   id postgres >/dev/null 2>&1 || skip "PostgreSQL does not run as root and there is no user postgres"
@@ -29,7 +30,7 @@ stop() {
 trap stop EXIT
 cd "$work"
 for what in corpus queries; do
-  "$program" index build --model simile-mini --index $what --corpus "$root/examples/faq/$what.tsv" --quiet
+  "$program" index build --model simile-mini-3-static --index $what --corpus "$root/examples/faq/$what.tsv" --quiet
   "$program" export --index $what --to pgvector --output $what.sql --table $what --quiet
 done
 cat >rows.jsonl <<'EOF'
@@ -37,7 +38,7 @@ cat >rows.jsonl <<'EOF'
 {"id": "a#1", "text": "the sun", "year": 2021}
 {"id": "b", "text": "the sea"}
 EOF
-"$program" index build --model simile-mini --index rows --corpus rows.jsonl --metadata year,who --passage-tokens 8 --passage-whole 0 \
+"$program" index build --model simile-mini-3-static --index rows --corpus rows.jsonl --metadata year,who --passage-tokens 8 --passage-whole 0 \
     --passage-overlap 2 --quiet
 "$program" export --index rows --to pgvector --output rows.sql --table rows --quiet
 "$program" search --index corpus --queries "$root/examples/faq/queries.tsv" --mode vector --top-k 10 --output found.trec --quiet

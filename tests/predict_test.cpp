@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/encode/predictor.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/eval/predictions.h"
 #include "simile/model/model_writer.h"
 #include "tests/shell.h"

@@ -99,7 +99,7 @@ class ProcessesTest : public ShellTest {
     return states > 1;
   }
 
-  // Not one that ended and whose parent has not asked for its end.
+  // A zombie does not count.
   static bool is_running(pid_t process) {
     std::ifstream stat(fmt::format("/proc/{}/stat", process));
     const std::string line((std::istreambuf_iterator<char>(stat)), {});
@@ -136,15 +136,20 @@ class ProcessesTest : public ShellTest {
     return end;
   }
 
-  // The state that was saved last is one to go on from, with any number of processes.
+  // Training resumes from the last saved state, with any number of processes.
   void expect_resumes() const {
+    for (const auto& [signal, code] : {std::pair("TERM", 143), {"HUP", 129}}) {
+      expect_resumes(signal, code);
+    }
+  }
+  void expect_resumes(const std::string& signal, int code) const {
     const Outcome outcome = shell(
         "\"$P\" train recipe.yaml stages.0.epochs=100000 stages.0.selection.every_steps=100000 "
         "--output long --resume --processes 2 2> resumed & until grep -q resuming resumed; do "
         "sleep "
-        "0.1; kill -0 $! || break; done; kill -TERM $!; wait $!; code=$?; cat resumed >&2; exit "
-        "$code");
-    EXPECT_EQ(outcome.code, 143) << outcome.err;
+        "0.1; kill -0 $! || break; done; kill -" +
+        signal + " $!; wait $!; code=$?; cat resumed >&2; exit $code");
+    EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_THAT(outcome.err, AllOf(HasSubstr("resuming at stage 1 step"), HasSubstr("saved at")));
   }
 };
@@ -186,8 +191,8 @@ TEST_F(ProcessesTest, TellWhenOneHasOtherDataOrAnotherRecipe) {
   };
   const Outcome data = two("");
   EXPECT_EQ(data.code, 3) << data.err;
-  EXPECT_THAT(data.err, HasSubstr("rank 1 has training data other than rank 0"));
-  EXPECT_THAT(read_file(path("other.err")), HasSubstr("rank 1 has training data other"));
+  EXPECT_THAT(data.err, HasSubstr("rank 1 has /proc/self/cwd/train.tsv other than rank 0"));
+  EXPECT_THAT(read_file(path("other.err")), HasSubstr("rank 1 has /proc/self/cwd/train.tsv other"));
   const Outcome recipe = two("seed=2");
   EXPECT_THAT(recipe.err, HasSubstr("rank 1 has another recipe than rank 0: seed is 2"));
   EXPECT_FALSE(file_exists(path("bad0/run.json")));
@@ -211,17 +216,46 @@ TEST_F(ProcessesSlow, AKilledOneEndsAllAndTheStateIsWhole) {
   }
 }
 
+// Rank 0 holds what the others look into.
 TEST_F(ProcessesSlow, AHangingOneIsNamed) {
-  const pid_t parent = start("--processes 3 --timeout 2");
-  const pid_t victim = child_of(parent, 1);
-  ASSERT_GT(victim, 0);
-  kill(victim, SIGSTOP);
-  const End end = wait_for(parent);
-  EXPECT_EQ(WEXITSTATUS(end.status), 1);
-  EXPECT_LT(end.seconds, 20);
-  EXPECT_FALSE(is_running(victim));
-  EXPECT_THAT(read_file(path("err")), HasSubstr("rank 1 shows no sign of life"));
-  expect_resumes();
+  for (const int rank : {1, 0}) {
+    SCOPED_TRACE(rank);
+    const pid_t parent = start("--processes 3 --timeout 2");
+    const pid_t victim = child_of(parent, rank);
+    ASSERT_GT(victim, 0);
+    kill(victim, SIGSTOP);
+    const End end = wait_for(parent);
+    EXPECT_EQ(WEXITSTATUS(end.status), 1);
+    EXPECT_LT(end.seconds, 20);
+    EXPECT_FALSE(is_running(victim));
+    EXPECT_THAT(read_file(path("err")),
+                HasSubstr(fmt::format("rank {} shows no sign of life", rank)));
+    expect_resumes();
+    fs::remove_all(path("long"));
+  }
+}
+
+// One that gets it before it listens ends at once, and the others would wait for it.
+TEST_F(ProcessesSlow, NoSignalIsLostWhileTheyStart) {
+  for (const auto& [signal, code] : {std::pair("TERM", 143), {"HUP", 129}}) {
+    for (int i = 0; i < 12; ++i) {
+      const Outcome outcome = shell(fmt::format(
+          "timeout -k 1 60 \"$P\" train recipe.yaml stages.0.epochs=100000 --output early "
+          "--overwrite "
+          "--processes 2 2> early.err & sleep 0.{:02}; until pkill -{} -P $!; do sleep 0.01; done; "
+          "wait $!; code=$?; cat early.err >&2; exit $code",
+          10 + 3 * i, signal));
+      EXPECT_EQ(outcome.code, code) << i << "\n" << outcome.err;
+    }
+  }
+}
+
+TEST_F(ProcessesTest, TheScratchFoldersOfKilledRunsAreRemoved) {
+  const Outcome outcome = shell(
+      "mkdir -p t/simile-train-99-0/simile-rank-7-0/states; export TMPDIR=$PWD/t; "
+      "simile train recipe.yaml --processes 2 --output tidy >/dev/null && ls t");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
 }
 
 TEST_F(ProcessesSlow, AllEndWithTheOneThatStartedThem) {

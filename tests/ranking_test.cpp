@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `simile evaluate` ranks is what `simile search` finds in an index of the same corpus. Equal
-// scores stand in the order of the corpus there, which is what `--ties input` asks of evaluation.
+// `simile evaluate` ranks the documents that `simile search` finds in an index of the same corpus.
+// A search keeps equal scores in the order of the corpus; `--ties input` does the same in
+// evaluation.
 #include <set>
 #include <sstream>
 
@@ -20,8 +21,8 @@ std::multiset<std::string> lines_of(const std::string& run) {
 class RankingTest : public ShellTest {
  protected:
   // Both rank the whole corpus of the example for all its test queries.
-  // `evaluated`: the model with its options, as an evaluation names what a search in `mode` goes
-  // by. `change` is run between building the index and searching it.
+  // `evaluated`: the model with its options, as an evaluation names the ranking of a search in
+  // `mode`. `change` is run between building the index and searching it.
   void expect_one_ranking(const std::string& model, const std::string& mode = "--mode vector",
                           std::string evaluated = "", const std::string& change = "true") const {
     if (evaluated.empty()) evaluated = model;
@@ -43,10 +44,12 @@ class RankingTest : public ShellTest {
   }
 };
 
-TEST_F(RankingTest, EvaluationAndSearchRankAlikeToTheLastBit) { expect_one_ranking("simile-mini"); }
+TEST_F(RankingTest, EvaluationAndSearchRankAlikeToTheLastBit) {
+  expect_one_ranking("simile-mini-3");
+}
 
 TEST_F(RankingTest, SoTheyDoByWordsAndByBoth) {
-  const std::string model = "simile-mini-2-static";
+  const std::string model = "simile-mini-3-static";
   expect_one_ranking(model, "--mode lexical", "bm25");
   for (const std::string rule : {"cosine", "zsum", "rrf", "max"}) {
     const std::string options = "--hybrid-weight 0.4 --hybrid-rule " + rule;
@@ -60,7 +63,7 @@ TEST_F(RankingTest, WhatWasRemovedHasNoPartInTheScores) {
       "awk -F'\t' -v OFS='\t' 'NR>1 {$1 = \"x\" $1; $2 = $2 \" zebra\"} 1' $F/corpus.tsv "
       ">more.tsv; simile index add --index ix --corpus more.tsv; simile index delete --index ix "
       "$(awk 'NR>1 {print $1}' more.tsv)";
-  const std::string model = "simile-mini-2-static";
+  const std::string model = "simile-mini-3-static";
   expect_one_ranking(model, "--mode lexical", "bm25", change);
   expect_one_ranking(model, "", "hybrid:" + model, change);
   expect_one_ranking(model, "", "hybrid:" + model, change + "; simile index merge --index ix");
@@ -99,7 +102,7 @@ TEST_F(OtherModelTest, QueriesAndDocumentsHaveTheirOwnPrompts) {
           fmt::format("{{\"prompts\":{{{}}}}}", prompts));
   };
   const auto evaluated = [this](const std::string& options, const std::string& prefix = "") {
-    // `prefix` stands before the queries' texts.
+    // `prefix` is put before the queries' texts.
     const Outcome outcome = shell(fmt::format(
         "F=$S/examples/faq; head -n 21 $F/qrels.test.tsv >qrels.tsv; awk -F'\t' -v OFS='\t' "
         "-v p='{}' 'NR>1 {{$2 = p $2}} 1' $F/queries.tsv >q.tsv; simile evaluate --model model "
@@ -120,7 +123,8 @@ TEST_F(OtherModelTest, QueriesAndDocumentsHaveTheirOwnPrompts) {
 TEST_F(RankingTest, CandidatesHaveTheScoresThatTheyHaveInTheWholeCorpus) {
   const Outcome outcome = shell(
       "set -e; F=$S/examples/faq; head -n 101 $F/qrels.test.tsv >qrels.tsv; "
-      "for c in corpus judged; do simile evaluate --model simile-mini --task ranking --queries "
+      "for c in corpus judged; do simile evaluate --model simile-mini-3-static --task ranking "
+      "--queries "
       "$F/queries.tsv "
       "--corpus $F/corpus.tsv --qrels qrels.tsv --depth 0 --candidates $c "
       "--predictions $c.trec; done; cut -d' ' -f1,3,5 corpus.trec | sort >all; "

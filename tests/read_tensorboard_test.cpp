@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tools/read_tensorboard.py, a second reader of what training writes for TensorBoard.
+// tools/read_tensorboard.py, a second reader of the files that training writes for TensorBoard.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>

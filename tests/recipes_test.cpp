@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every recipe, with every variant that needs no other data, trains on what a clone has: two steps
-// of small batches from small random weights; the recipes as they stand from their own model too.
+// Every recipe, with every variant that needs no other data, trains on the data of a clone: two
+// steps of small batches from small random weights; unchanged recipes from their own model too.
 // That the other variants can be read is simile/train/recipes_test.cpp's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::vector<Run> all_runs() {
   return runs;
 }
 
-// The items of a list, of which one may stand for itself.
+// The items of a list; a single item may be given without a list.
 std::vector<ConfigNode*> items(ConfigNode& node, const std::string& name) {
   std::vector<ConfigNode*> found;
   for (auto& [key, value] : node.members) {
@@ -59,7 +59,7 @@ std::vector<ConfigNode*> items(ConfigNode& node, const std::string& name) {
   return found;
 }
 
-// The recipes of one stage as they stand.
+// The unchanged recipes of one stage.
 std::vector<Run> short_runs() {
   std::vector<Run> runs = all_runs();
   const auto is_long = [](const Run& run) {
@@ -98,22 +98,23 @@ void shorten(ConfigNode& recipe) {
 class EachRecipe : public ::testing::TestWithParam<Run>, protected TestFiles {
  protected:
   EachRecipe() {
-    // The first of simile-mini's pieces, common words among them.
-    std::istringstream pieces(read_file(SIMILE_SOURCE_DIR "/models/simile-mini/vocab.txt"));
+    // The first of the shipped pieces, common words among them.
+    std::istringstream pieces(read_file(SIMILE_SOURCE_DIR "/models/simile-mini-3/vocab.txt"));
     std::string some, piece;
     for (int i = 0; i < 2000 && std::getline(pieces, piece); ++i) some += piece + "\n";
     write("vocab.txt", some);
   }
 
-  // A run from simile-mini writes 140 MB and more. Matryoshka's dimensions and RCL's second vectors
-  // want the size of its vectors.
+  // A run from simile-mini-3 writes 300 MB and more. Matryoshka's dimensions, RCL's second vectors
+  // and the states of its tokens need the size of its vectors.
   void start_small(ConfigNode& recipe) const {
     const std::string& variant = GetParam().variant;
-    const bool is_wide = variant == "matryoshka" || variant == "rcl";
+    const bool is_wide = variant == "matryoshka" || variant == "rcl" ||
+                         GetParam().recipe.find("simile-mini-3/distill") != std::string::npos;
     set(recipe, {"architecture={layers: 1, heads: 2, intermediate: 64}",
-                 is_wide ? "architecture.hidden=256" : "architecture.hidden=64",
+                 is_wide ? "architecture.hidden=384" : "architecture.hidden=64",
                  "tokenizer=" + path("vocab.txt")});
-    if (is_training(recipe)) set(recipe, {"model=", "stages.*.static_learning_rate=0"});
+    if (is_training(recipe)) set(recipe, {"model="});
   }
 
   void expect_runs(bool from_own_model) const {

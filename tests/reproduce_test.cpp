@@ -17,7 +17,7 @@ class ReproduceTest : public ShellTest {
  protected:
   void SetUp() override {
     shell(
-        "head -n 2000 \"$S\"/models/simile-mini/vocab.txt > vocab.txt; mkdir sets; "
+        "head -n 2000 \"$S\"/models/simile-mini-3/vocab.txt > vocab.txt; mkdir sets; "
         "cp -r \"$S\"/examples/rail sets/rail");
     write_table("mse", "pearson");
   }
@@ -50,7 +50,7 @@ rows:
   - {{label: Broken, sets: rail, values: {{stages.*.objectives.*.head: nobody}}}}
   - {{label: BM25, baseline: bm25}}
 claims:
-  - {{above: Second, below: First, columns: rho}}
+  - {{above: Second, below: First}}
 )",
                                    first, second));
   }
@@ -190,6 +190,7 @@ TEST_F(ReproduceTest, WhatIsFinishedIsShownWithoutTraining) {
   EXPECT_EQ(rail["rows"][0]["cells"][0]["paper"], 80);
   EXPECT_EQ(rail["rows"][1]["cells"].size(), 1U);
   EXPECT_EQ(rail["command"], "simile reproduce tiny.yaml --data sets --runs 1 --set rail");
+  EXPECT_EQ(reproduce("--out table --show --set rail", 0)["command"], rail["command"]);
   const Json shown = reproduce("--runs 2 --out table --show", 0);
   EXPECT_EQ(shown["rows"][1]["cells"][0]["seeds"], Json({1}));
   EXPECT_EQ(shown["rows"][0]["cells"][0]["problem"], "not run yet");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One list of texts encoded by several processes, as docs/scale-out.md tells it.
+// One list of texts encoded by several processes, as docs/scale-out.md describes.
 #include <yaml-cpp/yaml.h>
 
 #include "tests/shell.h"
@@ -95,7 +95,7 @@ TEST_F(ScaleOutTest, TheSlurmArrayEncodesTheList) {
   expect_same("vectors.npy", "all.npy");
 }
 
-// What each pod of the indexed Job runs, with the list and the model of the test.
+// Runs the commands of each pod of the indexed Job, with the list and the model of the test.
 TEST_F(ScaleOutTest, TheIndexedJobEncodesTheList) {
   const YAML::Node spec =
       YAML::LoadFile(SIMILE_SOURCE_DIR "/examples/scale-out/encode.yaml")["spec"];
@@ -106,7 +106,7 @@ TEST_F(ScaleOutTest, TheIndexedJobEncodesTheList) {
   for (const YAML::Node& argument : container["args"]) line += " " + argument.as<std::string>();
   line = replace_all(line, "/texts/texts.jsonl", "list.jsonl");
   line = replace_all(line, "/texts/", "");
-  line = replace_all(line, "simile-mini-2", "$M");
+  line = replace_all(line, "simile-mini-3", "$M");
   for (int i = 0; i < spec["completions"].as<int>(); ++i) {
     const Outcome pod = shell(replace_all(line, "$(SHARD)", std::to_string(i)));
     EXPECT_EQ(pod.code, 0) << line << pod.err;

@@ -279,7 +279,7 @@ TEST_F(ServeCommandTest, TheMapHasTheDocumentsAndAQueryAmongThem) {
   EXPECT_EQ(server.stop(), 0);
 }
 
-// Of those beyond the sample the vectors are computed again, as the index has them.
+// Vectors of documents beyond the sample are computed again, as the index stores them.
 TEST_F(ServeCommandTest, TheMapOfManyDocumentsPlacesHitsBeyondItsSample) {
   std::string corpus = "id\ttext\n";
   for (int i = 0; i < 4000; ++i) corpus += "d" + std::to_string(i) + "\tthe cat sat\n";
@@ -375,7 +375,7 @@ TEST_F(ServeCommandTest, ReloadingTakesUpAnotherIndexAndDropsNoRequest) {
   ASSERT_EQ(shell(build + "more.tsv").code, 0);
   server.send(SIGHUP);
   EXPECT_EQ(await_documents(3), 3);
-  // What cannot be read is not taken up.
+  // An index that cannot be read does not replace the old one.
   std::filesystem::rename(path("ix"), path("elsewhere"));
   server.send(SIGHUP);
   httplib::Client client = server.client();
@@ -411,6 +411,46 @@ TEST_F(ServeCommandTest, WithACertificateItSpeaksHttps) {
   EXPECT_EQ(raw_answer(server.port(), "GET /health HTTP/1.1\r\n\r\n").find("200"),
             std::string::npos);
   EXPECT_EQ(client.Get("/health")->status, 200);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(ServeCommandTest, TlsHasForwardSecrecyAndAKeyThatCanBeRead) {
+  if (!has_program("openssl")) GTEST_SKIP() << "no openssl to make a certificate with";
+  ASSERT_EQ(
+      shell(
+          "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out own.pem -days 2 "
+          "-subj /CN=localhost && openssl rsa -aes256 -passout pass:x -in key.pem -out locked.pem")
+          .code,
+      0);
+  expect_error("simile serve --model $M --port 0 --tls-certificate own.pem --tls-key locked.pem", 3,
+               "encrypted");
+  ServerProcess server(
+      {"--model", model_, "--tls-certificate", path("own.pem"), "--tls-key", path("key.pem")});
+  ASSERT_GT(server.port(), 0);
+  const std::string connect = fmt::format(
+      "openssl s_client -connect 127.0.0.1:{} -tls1_2 </dev/null -cipher ", server.port());
+  EXPECT_EQ(shell(connect + "ECDHE-RSA-AES128-GCM-SHA256").code, 0);
+  EXPECT_NE(shell(connect + "AES128-SHA").code, 0);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(ServeCommandTest, AnIndexThatIsGoneMakesTheServerUnready) {
+  write("corpus.tsv", "id\ttext\na\tthe cat sat\n");
+  ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  ServerProcess server({"--index", path("ix")});
+  ASSERT_GT(server.port(), 0);
+  const auto comes = [&](int status) {
+    for (int i = 0; i < 3000 && server.client().Get("/ready")->status != status; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return server.client().Get("/ready")->status == status;
+  };
+  EXPECT_TRUE(comes(200));
+  std::filesystem::rename(path("ix"), path("elsewhere"));
+  EXPECT_TRUE(comes(503));
+  EXPECT_EQ(server.client().Get("/health")->status, 200);
+  std::filesystem::rename(path("elsewhere"), path("ix"));
+  EXPECT_TRUE(comes(200));
   EXPECT_EQ(server.stop(), 0);
 }
 
@@ -465,7 +505,9 @@ TEST_F(ServeCommandTest, TheLogTellsWhatWasReadAgain) {
   const std::string read = "\"event\":\"reload\",";
   EXPECT_THAT(outcome.out, ::testing::StartsWith(read + certificate + read + model +
                                                  "\"event\":\"reload failed\","));
-  EXPECT_THAT(outcome.out, ::testing::EndsWith("\n" + read + model));
+  EXPECT_THAT(outcome.out, ::testing::EndsWith("\n" + read + model +
+                                               "\"event\":\"stop\",\"message\":\"answers "
+                                               "accepted requests, then exits\"}\n"));
   EXPECT_THAT(outcome.out, ::testing::HasSubstr("own.pem"));
 }
 
@@ -491,6 +533,78 @@ TEST_F(ServeCommandTest, KeysAndAddressesAreLookedAtBeforeAnythingIsServed) {
   }
   EXPECT_TRUE(reloaded());
   EXPECT_EQ(client.Get("/info", {{"Authorization", "Bearer sesame"}})->status, 401);
+}
+
+TEST_F(ServeCommandTest, AModelOfARunHasTheRunsName) {
+  shell("mkdir -p runs/faq; ln -s $M runs/faq/model; echo '{}' >runs/faq/run.json");
+  ServerProcess server({"--model", path("runs/faq/model/")});
+  ASSERT_GT(server.port(), 0);
+  httplib::Client client = server.client();
+  EXPECT_EQ(json::parse(client.Get("/info")->body)["served_model_name"], "faq");
+}
+
+TEST_F(ServeCommandTest, OptionsStandInTheEnvironmentToo) {
+  const std::vector<std::pair<const char*, const char*>> variables = {
+      {"SIMILE_MODEL", model_.c_str()},     {"SIMILE_SERVED_MODEL_NAME", "tiny,other"},
+      {"SIMILE_STRICT_MODEL_NAME", "true"}, {"SIMILE_LOG_TEXTS", "false"},
+      {"SIMILE_REQUEST_TEXTS", "3"},        {"SIMILE_BATCH_TOKENS", "77"}};
+  for (const auto& [name, value] : variables) setenv(name, value, 1);
+  ServerProcess server({"--request-texts", "5"});
+  for (const auto& [name, value] : variables) unsetenv(name);
+  ASSERT_GT(server.port(), 0);
+  httplib::Client client = server.client();
+  const json info = json::parse(client.Get("/info")->body);
+  EXPECT_EQ(info["served_model_name"], "tiny");
+  EXPECT_EQ(info["max_batch_tokens"], 77);
+  EXPECT_EQ(info["max_client_batch_size"], 5);
+  EXPECT_EQ(client.Post("/v1/embeddings", R"({"input":"a","model":"other"})", kJson)->status, 200);
+  EXPECT_EQ(client.Post("/v1/embeddings", R"({"input":"a","model":"gpt"})", kJson)->status, 404);
+  expect_error("SIMILE_PORT=99999 simile serve --model $M", 2, "SIMILE_PORT=99999");
+  expect_error("SIMILE_PORT=x simile serve --model $M", 2, "SIMILE_PORT=x");
+  const std::string open = "SIMILE_HOST=0.0.0.0 simile serve --model $M";
+  expect_error(open, 2, "--host 0.0.0.0");
+  expect_error("SIMILE_PROT=1 " + open, 2, "SIMILE_PROT");
+  expect_error("SIMILE_PROT=1 " + open, 2, "did you mean SIMILE_PORT?");
+  const std::string known = "SIMILE_MODELS=. SIMILE_ARGUMENTS=x SIMILE_THREADS=1 ";
+  EXPECT_EQ(shell(known + open).err.find("SIMILE_"), std::string::npos);
+}
+
+TEST_F(ServeCommandTest, AnAdministratorCopiesTheIndexAndReloads) {
+  write("corpus.tsv", "id\ttext\na\tthe cat sat\n");
+  write("keys", "{key: root, role: admin}\nuser\n");
+  ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  ServerProcess server({"--index", path("ix"), "--allow-changes", "--api-key-file", path("keys"),
+                        "--snapshots", path("copies")});
+  ASSERT_GT(server.port(), 0);
+  httplib::Client client = server.client();
+  const httplib::Headers root = {{"Authorization", "Bearer root"}},
+                         user = {{"Authorization", "Bearer user"}};
+  const auto copy = [&](const httplib::Headers& as, const std::string& name) {
+    return client.Post("/snapshot", as, json{{"name", name}}.dump(), kJson)->status;
+  };
+  EXPECT_EQ(copy(user, "one"), 403);
+  EXPECT_EQ(copy(root, "one"), 200);
+  const std::string more = R"({"documents":[{"id":"b","text":"a dog ran"}]})";
+  EXPECT_EQ(client.Post("/documents", user, more, kJson)->status, 200);
+  EXPECT_EQ(copy(root, "two"), 200);
+  for (const auto& [name, count] : {std::pair("one", 1), {"two", 2}}) {
+    const Outcome check = shell(fmt::format("simile check --json --index copies/{}", name));
+    EXPECT_EQ(check.code, 0) << check.err;
+    EXPECT_EQ(json::parse(check.out)["documents"], count);
+  }
+  ASSERT_EQ(shell("simile index snapshot --index ix --output copies/three").code, 0);
+  EXPECT_EQ(shell("simile check --index copies/three").code, 0);
+  expect_error("simile index snapshot --index ix --output copies/three", 2, "is there already");
+  EXPECT_EQ(client.Post("/reload", user, "", kJson)->status, 403);
+  EXPECT_EQ(client.Post("/reload", root, "", kJson)->status, 200);
+  write("keys", "{key: root, role: owner}\n");
+  EXPECT_EQ(client.Post("/reload", root, "", kJson)->status, 424);
+  EXPECT_TRUE(comes_to(client, "te_reload_failure 1"));
+  EXPECT_TRUE(comes_to(client, "te_reload_success 1"));
+  write("keys", "{key: new, role: admin}\n");
+  EXPECT_EQ(client.Post("/reload", root, "", kJson)->status, 200);
+  EXPECT_EQ(client.Post("/reload", root, "", kJson)->status, 401);
+  EXPECT_EQ(server.stop(), 0);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ inline std::string take_answer(int socket) {
   return answer;
 }
 
-// What the server answers to the bytes of a client that sends nothing more.
+// The server's answer to the bytes of a client that sends nothing more.
 inline std::string raw_answer(int port, const std::string& bytes) {
   const int socket = connect_to(port);
   std::string answer;

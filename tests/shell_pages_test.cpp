@@ -15,7 +15,7 @@ using ::testing::Not;
 
 class ShellPagesTest : public ShellTest {
  protected:
-  // What bash offers behind each of the lines, whose last words are being typed.
+  // Bash's completions for the last word of each line.
   std::vector<std::string> bash(const std::vector<std::string>& lines) const {
     std::string script =
         "simile docs completion --shell bash >simile.bash; . ./simile.bash; "

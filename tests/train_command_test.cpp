@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `simile train` says at its end, of runs on the shipped questions (examples/faq).
+// The last lines of `simile train` for runs on the shipped questions (examples/faq).
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -18,10 +18,10 @@ using Json = nlohmann::json;
 
 class TrainCommandTest : public ShellTest {
  protected:
-  // Sixty questions of dev and the answers to them; the first pieces of simile-mini's vocabulary.
+  // Sixty questions of dev and the answers to them; the first shipped pieces.
   void SetUp() override {
     shell(
-        "head -n 2000 \"$S\"/models/simile-mini/vocab.txt > vocab.txt; head -n 61 "
+        "head -n 2000 \"$S\"/models/simile-mini-3/vocab.txt > vocab.txt; head -n 61 "
         "\"$S\"/examples/faq/qrels.dev.tsv > qrels.tsv; "
         "awk -F '\\t' 'NR == FNR { wanted[$2] = 1; next } FNR == 1 || $1 in wanted' "
         "qrels.tsv \"$S\"/examples/faq/corpus.tsv > corpus.tsv");
@@ -38,7 +38,7 @@ class TrainCommandTest : public ShellTest {
   // From small random weights, which learn in a moment.
   static std::string train(const std::string& more) {
     return train_recipe(
-        "variant=transformer model= "
+        "model= "
         "'architecture={layers: 1, hidden: 64, heads: 2, intermediate: 64}' "
         "tokenizer=vocab.txt stages.0.steps=40 stages.0.selection.every_steps=20 "
         "stages.0.learning_rate=3e-3 " +
@@ -55,7 +55,7 @@ class TrainCommandTest : public ShellTest {
     return Json::parse(read_file(path(folder + "/results.json")))["verdict"];
   }
 
-  // The first line of the verdict, behind which only its further lines stand, indented.
+  // The first line of the verdict, which only its other lines follow, indented.
   static std::string verdict_line(const std::string& text) {
     const size_t begin = text.find("verdict: ");
     EXPECT_NE(begin, text.npos) << text;
@@ -65,8 +65,8 @@ class TrainCommandTest : public ShellTest {
 
 TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
   const Outcome outcome =
-      run(train_recipe("variant=transformer stages.0.steps=6 stages.0.selection.every_steps=6 "
-                       "stages.0.learning_rate=5e-4 --output good"));
+      run(train_recipe("variant=static stages.0.steps=40 stages.0.selection.every_steps=40 "
+                       "stages.0.learning_rate=5e-3 --output good"));
   const std::string line = verdict_line(outcome.out);
   std::smatch found;
   const std::regex form(
@@ -86,7 +86,7 @@ TEST_F(TrainCommandTest, ARunEndsWithItsVerdict) {
   EXPECT_NEAR(100 * verdict["gains"][0]["start"].get<double>(), start, 0.0051);
   // The start's figure is that of the model itself.
   const Outcome itself = shell(
-      "simile evaluate --model simile-mini --task ranking --json --metrics map "
+      "simile evaluate --model simile-mini-3-static --task ranking --json --metrics map "
       "--queries \"$S\"/examples/faq/queries.tsv --corpus corpus.tsv --qrels qrels.tsv");
   ASSERT_EQ(itself.code, 0) << itself.err;
   EXPECT_NEAR(Json::parse(itself.out)["metrics"]["map"], verdict["gains"][0]["start"], 1e-6);
@@ -100,12 +100,11 @@ TEST_F(TrainCommandTest, ARunThatGainsNothingSaysSoAloud) {
   const Outcome outcome =
       run(train("--output bad --quiet stages.0.learning_rate=0.05 stages.0.steps=4 "
                 "stages.0.selection.every_steps=2"));
-  EXPECT_THAT(
-      outcome.err,
-      AllOf(HasSubstr("warning: NOTHING WAS GAINED: the best weights are those before the "
-                      "first step"),
-            HasSubstr("Likely causes:\n  - "), HasSubstr("the learning rate 0.05 is too high"),
-            HasSubstr("try learning_rate 0.005")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("warning: NOTHING WAS GAINED: the best weights are those before the "
+                              "first step"),
+                    HasSubstr("Likely causes:\n  - "),
+                    HasSubstr("the learning rate 0.05 is too high"), HasSubstr("; try 0.005")));
   EXPECT_THAT(
       verdict_line(outcome.out),
       MatchesRegex("verdict: nothing gained, the start was kept, as no later weights were better, "
@@ -126,11 +125,33 @@ TEST_F(TrainCommandTest, AResumedRunEndsWithTheSameLine) {
       "P() { exec " SIMILE_PROGRAM " \"$@\"; }; simile() { P \"$@\"; }; (" +
       train(steps + "--output cut") +
       ") & child=$!; while ! grep -qs '\"step\":2' cut/metrics.jsonl && kill -0 $child; do sleep "
-      "0.02; done; kill -TERM $child; wait $child");
-  EXPECT_EQ(stopped.code, 143) << stopped.err;
+      "0.02; done; kill -HUP $child; wait $child");
+  EXPECT_EQ(stopped.code, 129) << stopped.err;
   const Outcome resumed = run(train(steps + "--output cut --resume"));
   EXPECT_EQ(verdict_line(resumed.out), whole);
   EXPECT_EQ(verdict_in("cut"), verdict_in("whole"));
+}
+
+TEST_F(TrainCommandTest, AResumeNamesWhatIsNotAsItWasAndOverwritingKeepsWhatIsRead) {
+  run(train("--output start stages.0.steps=1") + " && cp -r start/model teacher");
+  const std::string from_start = train_recipe(
+      "model=start/model stages.0.steps=2 stages.0.learning_rate=1e-3 "
+      "stages.0.objectives.0.loss='{name: distill, distance: cosine}' "
+      "stages.0.objectives.0.teachers=teacher ");
+  run(from_start + "--output run");
+  run(from_start + "--output run --resume");
+  for (const char* changed : {"start/model", "teacher", "qrels.tsv"}) {
+    run(fmt::format(
+        "cp -r {0} kept; f={0}; test -d $f && rm $f/checksums.json && f=$f/config.json; "
+        "echo >> $f",
+        changed));
+    expect_error(from_start + "--output run --resume", 3, std::string(changed) + " was ");
+    run(fmt::format("rm -r {0}; mv kept {0}", changed));
+  }
+  expect_error("export SIMILE_ISA=baseline; " + from_start + "--output run --resume", 3,
+               "processor level (SIMILE_ISA) was ");
+  expect_error(from_start + "--output start --overwrite", 2, "would be replaced");
+  run("simile check --model start/model && simile check --run run");
 }
 
 TEST_F(TrainCommandTest, SeedsEndWithTheMeanAndDeviationOfTheirGains) {

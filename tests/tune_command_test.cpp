@@ -19,7 +19,8 @@ class TuneTest : public ShellTest {
  protected:
   void SetUp() override {
     shell(
-        "head -n 2000 \"$S\"/models/simile-mini/vocab.txt > vocab.txt; cp -r \"$S\"/examples/rail "
+        "head -n 2000 \"$S\"/models/simile-mini-3/vocab.txt > vocab.txt; cp -r "
+        "\"$S\"/examples/rail "
         "rail");
     write("recipe.yaml", R"(name: tiny
 architecture: {family: static, hidden: 16}

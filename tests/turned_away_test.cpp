@@ -66,39 +66,96 @@ TEST_F(TurnedAwayTest, WhatCannotBeReadIsCountedAndHasAnId) {
   EXPECT_EQ(server.stop(), 0);
 }
 
-// The first of the sockets that has something to read within seconds; -1: none.
-int await_answer(const std::vector<int>& sockets) {
-  std::vector<pollfd> watched;
-  for (const int socket : sockets) watched.push_back({socket, POLLIN, 0});
-  poll(watched.data(), watched.size(), 30000);
-  for (const pollfd& one : watched) {
-    if (one.revents != 0) return one.fd;
-  }
-  return -1;
-}
-
-// The metrics, asked for again while connections that have closed still wait before it.
-std::string await_metrics(const ServerProcess& server) {
-  for (int i = 0; i < 1000; ++i) {
-    const auto answer = server.client().Get("/metrics");
-    if (answer && answer->status == 200) return answer->body;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return "";
+// A connection whose request has begun: the server invited its body.
+int begin_body(const ServerProcess& server) {
+  const std::string bytes = kHead + "Expect: 100-continue\r\nContent-Length: 100\r\n\r\n";
+  const int socket = connect_to(server.port());
+  ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  char answer[25] = "";
+  EXPECT_EQ(recv(socket, answer, sizeof(answer), MSG_WAITALL), 25);
+  EXPECT_THAT(std::string(answer, 12), StartsWith("HTTP/1.1 100"));
+  return socket;
 }
 
 TEST_F(TurnedAwayTest, ConnectionsThatAreTooManyAreCountedAndHaveAnId) {
-  ServerProcess server(options({"--connections", "1", "--keep-alive-seconds", "600"}));
+  ServerProcess server(options({"--connections", "2", "--request-seconds", "600"}));
   ASSERT_GT(server.port(), 0);
-  std::vector<int> waiting;
-  for (int i = 0; i < 520; ++i) waiting.push_back(connect_to(server.port()));  // 513 may
-  const int turned_away = await_answer(waiting);
-  const std::string answer = turned_away < 0 ? "" : take_answer(turned_away);
+  const int busy[] = {begin_body(server), begin_body(server)};
+  const std::string answer = raw_answer(server.port(), "GET /health HTTP/1.1\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 429"));
   EXPECT_THAT(answer, HasSubstr("X-Request-Id: "));
   EXPECT_THAT(answer, HasSubstr("Retry-After: 1"));
-  for (const int socket : waiting) close(socket);
-  EXPECT_THAT(await_metrics(server), HasSubstr("te_request_failure{err=\"overloaded\"}"));
+  for (const int socket : busy) close(socket);
+  for (int i = 0; i < 1000; ++i) {  // until the server has seen that
+    const auto metrics = server.client().Get("/metrics");
+    if (metrics && metrics->status == 200) {
+      EXPECT_THAT(metrics->body, HasSubstr("te_request_failure{err=\"overloaded\"} "));
+      EXPECT_THAT(metrics->body, HasSubstr("\nsimile_connections_refused_total "));
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(server.stop(), 0);
+}
+
+// Whether the server has closed the connection.
+bool is_closed(int socket) {
+  char byte = 0;
+  return recv(socket, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+TEST_F(TurnedAwayTest, TheConnectionThatIsIdleLongestMakesRoom) {
+  ServerProcess server(options({"--connections", "3", "--keep-alive-seconds", "600"}));
+  ASSERT_GT(server.port(), 0);
+  const std::string ask = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  std::vector<int> idle;
+  for (int i = 0; i < 3; ++i) {
+    idle.push_back(connect_to(server.port()));
+    ::send(idle[i], ask.data(), ask.size(), MSG_NOSIGNAL);
+    char answer[15] = "";
+    recv(idle[i], answer, sizeof(answer), MSG_WAITALL);
+    EXPECT_THAT(std::string(answer, 12), StartsWith("HTTP/1.1 200"));
+    recv(idle[i], answer, 1, 0);
+  }
+  const std::string last = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  EXPECT_THAT(raw_answer(server.port(), last), HasSubstr("simile_connections_evicted_total 1\n"));
+  pollfd first = {idle[0], POLLIN, 0};
+  while (!is_closed(idle[0])) ASSERT_EQ(poll(&first, 1, 30000), 1);
+  EXPECT_FALSE(is_closed(idle[2]));
+  for (const int socket : idle) close(socket);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(TurnedAwayTest, AnAddressHasAsManyConnectionsAsItMay) {
+  ServerProcess server(options({"--connections-per-address", "1", "--request-seconds", "600"}));
+  ASSERT_GT(server.port(), 0);
+  const int busy = begin_body(server);
+  EXPECT_THAT(raw_answer(server.port(), "GET /health HTTP/1.1\r\n"), StartsWith("HTTP/1.1 429"));
+  close(busy);
+  EXPECT_EQ(server.stop(), 0);
+}
+
+TEST_F(TurnedAwayTest, IdleAndSlowConnectionsHoldUpNobody) {
+  ServerProcess server(options(
+      {"--keep-alive-seconds", "600", "--header-seconds", "600", "--request-seconds", "600"}));
+  ASSERT_GT(server.port(), 0);
+  std::vector<int> others;
+  for (const std::string& bytes : {std::string(), std::string("GET /health HTTP/1.1\r\nX: "),
+                                   kHead + "Content-Length: 9\r\n\r\n{"}) {
+    for (int i = 0; i < 150; ++i) {
+      others.push_back(connect_to(server.port()));
+      ASSERT_GE(others.back(), 0);
+      ::send(others.back(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+  }
+  for (int i = 0; i < 10; ++i) {
+    const auto answer =
+        server.client().Post("/embed", R"({"inputs":"the cat"})", "application/json");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 200);
+  }
+  EXPECT_EQ(server.client().Get("/ready")->status, 200);
+  for (const int socket : others) close(socket);
   EXPECT_EQ(server.stop(), 0);
 }
 

@@ -24,9 +24,9 @@ printf 'hostile\t<i>it'"'"'s</i>\t\t<img src=x onerror="document.title=1"> <b>aa
 printf 'long\t\t\t%sThe walrus sang to the aardvark.%s\n' "$(printf 'Rain fell on the roof. %.0s' {1..60})" \
   "$(printf ' Then it fell again. %.0s' {1..60})" >>corpus.tsv
 echo sesame >keys
-"$program" index build --model simile-mini-2 --index index --corpus corpus.tsv --metadata area,words --quiet
+"$program" index build --model simile-mini-3 --index index --corpus corpus.tsv --metadata area,words --quiet
 
-# A run with so many steps, whose loss ends at about this; finished where a value of spearman is given.
+# A run with a number of steps, whose loss ends at about a value; finished if a value of spearman is given.
 run() {
   mkdir -p "runs/$1"
   echo '{"name":"'"$1"'","seed":7,"stages":[{"name":"sts","epochs":2}],"environment":{"threads":2}}' >"runs/$1/run.json"
@@ -66,5 +66,5 @@ serve() {
 given=()
 serve --index index --body-bytes 4000 --runs runs
 serve --index index --api-key-file keys
-serve --model simile-mini-2
+serve --model simile-mini-3
 node "$here/web_page.mjs" "$pictures" runs "${given[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains by every recipe given, with each of its variants of a method, and prints a Markdown table of what each changed.
+"""Trains by every recipe given, with each of its variants of a method, and prints a Markdown table of their changes.
 
     python3 tools/recipe_table.py --simile build/release/cli/simile-training --output runs/recipes \
         recipes/methods/*.yaml > table.md
@@ -30,7 +30,7 @@ def read_run(folder):
 
 
 def methods(recipe):
-    """The overrides that choose each variant but those that bring a set of their own; none for the recipe as it stands."""
+    """The overrides that choose each variant, except those with a data set of their own; none for the unchanged recipe."""
     with open(recipe, encoding='utf-8') as file:
         variants = file.read().partition('\nvariants:\n')[2]
     blocks = re.findall(r'^  ([\w-]+):((?:.*\n)(?:    .*\n)*)', variants, re.MULTILINE)

@@ -1,37 +1,47 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts every table of docs/results/tables into docs/results/README.md, below the line that says so.
+"""Writes a page for each paper, docs/results/PAPER-tables.md, with all its tables of docs/results/tables.
 
 A table is what `simile reproduce TABLE ... --format markdown` prints, in a file of its name; what it
-was made from may stand behind the name (bsc-table4-static.md).   tools/results_page.py [--check]
+was made from may stand behind the name (bsc-table4-minilm.md).   tools/results_page.py [--check]
 """
 import pathlib
 import re
 import sys
 
-MARK = "<!-- below: made by tools/results_page.py from tables/ -->\n"
-PAPERS = ["bsc", "rcl", "siar", "polar", "claims", "rates"]
+PAPERS = {
+    "bsc": ("BSC", ["bsc-", "claims-negatives", "claims-normalisation", "claims-temperature", "rates"]),
+    "rcl": ("RCL", ["rcl-", "claims-regulators", "claims-geometry", "claims-overfitting"]),
+    "siar": ("S-BERT with smoothness", ["siar-", "claims-smoothness"]),
+    "polar": ("PolarBERT", ["polar-"]),
+}
+HEAD = """# Tables of {paper}
+
+This page has every table of {paper} that was run, beside the paper's figures. The [results](README.md)
+say what they come to. Tables from `minilm` start from all-MiniLM-L6-v2; `static` and the others start
+from older models of this project.
+
+<!-- made by tools/results_page.py from tables/ -->
+
+"""
 
 results = pathlib.Path(__file__).resolve().parent.parent / "docs" / "results"
-page = results / "README.md"
-
-
-def place(path):
-    paper = next((i for i, name in enumerate(PAPERS) if path.stem.startswith(name)), len(PAPERS))
-    return ("search" in path.stem, paper, path.stem)
 
 
 def section(path):
-    text = path.read_text()
-    title, rest = text.split("\n", 1)
-    return "### " + re.sub(r"^#+ [^:]*:", path.stem + ":", title) + "\n" + re.sub(r"(?m)^#", "####", rest).rstrip() + "\n"
+    title, rest = path.read_text().split("\n", 1)
+    return "## " + re.sub(r"^#+ [^:]*:", path.stem + ":", title) + "\n" + re.sub(r"(?m)^#", "###", rest).rstrip() + "\n"
 
 
-tables = sorted((results / "tables").glob("*.md"), key=place)
-if MARK not in page.read_text():
-    sys.exit(f"{page}: expected a line {MARK.strip()}")
-above = page.read_text().split(MARK)[0]
-text = above + MARK + "\n## Every table\n\n" + "\n".join(section(path) for path in tables)
-if "--check" in sys.argv[1:]:
-    sys.exit(0 if page.read_text() == text else "docs/results/README.md: run tools/results_page.py")
-page.write_text(text)
+tables = sorted((results / "tables").glob("*.md"), key=lambda path: ("minilm" not in path.stem, path.stem))
+for name, (paper, starts) in PAPERS.items():
+    page = results / f"{name}-tables.md"
+    own = [path for path in tables if path.stem.startswith(tuple(starts))]
+    tables = [path for path in tables if path not in own]
+    text = HEAD.format(paper=paper) + "\n".join(map(section, own)) + "\n[All results](../README.md#results)\n"
+    if "--check" not in sys.argv[1:]:
+        page.write_text(text)
+    elif not page.exists() or page.read_text() != text:
+        sys.exit(f"{page}: run tools/results_page.py")
+if tables:
+    sys.exit(f"no page has the tables {[path.stem for path in tables]}")

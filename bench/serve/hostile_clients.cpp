@@ -43,7 +43,7 @@ class Socket {
     while (open_ && recv(socket_, part, sizeof(part), 0) == static_cast<ssize_t>(sizeof(part))) {
     }
   }
-  // What was not read or sent is thrown away, and the other side sees an error.
+  // Unread and unsent bytes are discarded, and the other side sees an error.
   void abort() {
     const linger now = {1, 0};
     setsockopt(socket_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));

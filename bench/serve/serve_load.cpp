@@ -5,7 +5,7 @@
 //   simile_serve_load MODEL TEXTS PORT CONNECTIONS SECONDS TEXTS_PER_REQUEST [RATE] [PID] [HOSTILE]
 //
 // RATE requests a second are begun whatever becomes of them; 0: each connection sends one after the
-// other. PID: of the server, whose memory is told. HOSTILE: that many clients send what is
+// other. PID: of the server; its memory is reported. HOSTILE: that many clients send what is
 // malformed, slow, aborted or huge meanwhile. Every answer must have the bits of
 // SentenceEncoder::encode(). One JSON object on stdout.
 #include <fmt/format.h>

@@ -10,6 +10,7 @@
 #include "simile/core/config.h"
 #include "simile/core/parallel.h"
 #include "simile/experiment/repeated_training.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/train/distillation.h"
 
 namespace simile::cli {
@@ -25,7 +26,7 @@ struct Arguments {
     v.field("teacher", options.teacher, OptionInfo{kModelHelp}.required());
     v.field("student", options.student,
             {"static, a table of word pieces; or a number of the teacher's layers to keep; or a "
-             "model folder to begin with"});
+             "model folder to start from"});
     v.field("data", options.data,
             OptionInfo{"Texts to learn from, one a line, or .jsonl with `text`; or a table, with "
                        "--columns"}
@@ -37,6 +38,10 @@ struct Arguments {
                        "model/"}
                 .named("--output,--out")
                 .required());
+    v.field("precision", options.precision,
+            choice_info("Numbers that the teacher's matrix products round to; bf16 and int8 are "
+                        "faster",
+                        precision_names()));
     v.field("epochs", options.epochs, {"Passes over the texts"});
     v.field("learning_rate", options.learning_rate,
             {"Peak learning rate; by default 2e-3 for a static student, 2e-4 for others"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of many runs: reproduce and ablate train tables, tune searches settings.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,12 +15,13 @@ namespace simile::cli {
 namespace {
 
 struct TableArguments {
-  std::string table, table_help;
+  std::vector<std::string> tables;
+  std::string table_help;
   std::optional<std::string> format;
   ReproduceOptions options;
 
   void visit(OptionVisitor& v) {
-    v.field("table", table, OptionInfo{table_help}.named("table").required());
+    v.field("tables", tables, OptionInfo{table_help}.named("tables").required());
     options.visit(v);
     v.field("format", format,
             choice_info("How the table is printed", {"text", "markdown", "json"}));
@@ -28,11 +29,11 @@ struct TableArguments {
 };
 
 struct Reproduced : TableArguments {
-  Reproduced() { table_help = "Name of a table, file of your own (docs/reproduce.md), or list"; }
+  Reproduced() { table_help = "Names of tables, files of your own (docs/reproduce.md), or list"; }
 };
 
 struct Ablated : TableArguments {
-  Ablated() { table_help = "File with a recipe and a grid (docs/reproduce.md)"; }
+  Ablated() { table_help = "Files with a recipe and a grid (docs/reproduce.md)"; }
 };
 
 std::string list(bool json) {
@@ -50,18 +51,31 @@ std::string list(bool json) {
   return json ? document.dump() + "\n" : text;
 }
 
-void reproduce_table(const TableArguments& arguments, bool json, Terminal& terminal) {
-  if (arguments.table == "list") return write_result(list(json));
-  const Reproduction result = reproduce(arguments.table, arguments.options, terminal);
+void reproduce_tables(const TableArguments& arguments, bool json, Terminal& terminal) {
+  if (arguments.tables == std::vector<std::string>{"list"}) return write_result(list(json));
+  const std::vector<Reproduction> results =
+      reproduce(arguments.tables, arguments.options, terminal);
   const std::string format = json ? "json" : arguments.format.value_or("text");
-  write_result(format == "markdown" ? result.to_markdown()
-               : format == "json"   ? result.to_json() + "\n"
-                                    : result.to_text());
-  SIMILE_CHECK(result.failed == 0 || arguments.options.show, ErrorKind::kFailed,
+  std::vector<std::string> texts;
+  int64_t failed = 0, at_hand = 0;
+  for (const Reproduction& result : results) {
+    texts.push_back(format == "markdown" ? result.to_markdown()
+                    : format == "json"   ? result.to_json()
+                                         : result.to_text());
+    failed += result.failed;
+    at_hand += result.at_hand;
+  }
+  if (format == "json") {
+    const std::string all = fmt::format("{}", fmt::join(texts, ",\n"));
+    write_result(texts.size() == 1 ? all + "\n" : "[" + all + "]\n");
+  } else {
+    write_result(fmt::format("{}", fmt::join(texts, "\n")));
+  }
+  SIMILE_CHECK(failed == 0 || arguments.options.show, ErrorKind::kFailed,
                "{} {} failed or lack a figure of the table, which says why; the same "
                "command trains again what failed",
-               result.failed, result.failed == 1 ? "run" : "runs");
-  SIMILE_CHECK(arguments.options.show || result.at_hand > 0, ErrorKind::kInput,
+               failed, failed == 1 ? "run" : "runs");
+  SIMILE_CHECK(arguments.options.show || at_hand > 0, ErrorKind::kInput,
                "nothing of the table could be run: its data are not at hand");
 }
 
@@ -75,8 +89,8 @@ struct TuneArguments {
     recipe.visit(v);
     options.visit(v);
     v.field("processes", processes,
-            {"Start so many processes on this machine, which share the trials, and propose as many "
-             "at a time unless tune.parallel says otherwise",
+            {"Processes to start on this machine, which share the trials and propose as many at a "
+             "time unless tune.parallel says otherwise",
              "", 1, 1000});
     v.field("format", format,
             choice_info("How the search is printed", {"text", "markdown", "json"}));
@@ -85,7 +99,7 @@ struct TuneArguments {
 
 void tune(const TuneArguments& arguments, const CommonOptions& common, Terminal& terminal) {
   if (arguments.processes.value_or(1) > 1 && !is_started_process()) {
-    // Mistakes are told once.
+    // Reports mistakes once.
     read_tune_plan(arguments.recipe.recipe, arguments.recipe.overrides);
     const int code = start_processes(*arguments.processes, common);
     if (code != 0) throw ExitCode{code};
@@ -106,8 +120,8 @@ void tune(const TuneArguments& arguments, const CommonOptions& common, Terminal&
 }  // namespace
 
 void add_reproduce(const Commands& commands) {
-  commands.add_training<Reproduced>("reproduce", reproduce_table);
-  commands.add_training<Ablated>("ablate", reproduce_table);
+  commands.add_training<Reproduced>("reproduce", reproduce_tables);
+  commands.add_training<Ablated>("ablate", reproduce_tables);
 }
 
 void add_tune(const Commands& commands) { commands.add_training<TuneArguments>("tune", tune); }

@@ -30,8 +30,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kStarted = "SIMILE_PROCESSES";
-constexpr auto kGrace = std::chrono::seconds(1);  // for rank 0 to say the same itself
+constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr auto kGrace = std::chrono::seconds(1);   // for rank 0 to say the same itself
+constexpr auto kSaving = std::chrono::seconds(5);  // for rank 0 where a signal ended another
 constexpr int kPollMilliseconds = 50;
 constexpr size_t kKeptBytes = 1 << 16;
 
@@ -73,13 +74,15 @@ std::vector<std::string> own_arguments() {
 }
 
 // In the new process: becomes the program.
-[[noreturn]] void become(int rank, int errors, pid_t parent,
+[[noreturn]] void become(int rank, int errors, pid_t parent, const sigset_t& signals,
                          const std::vector<std::string>& words) {
   setpgid(0, 0);  // a terminal's signals come through the parent
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  for (const int number : kStopSignals) {
+    if (signal(number, SIG_DFL) == SIG_IGN) signal(number, SIG_IGN);
+  }
+  sigprocmask(SIG_SETMASK, &signals, nullptr);  // one that came meanwhile ends this process
   if (rank > 0) {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
@@ -101,8 +104,14 @@ Child start(int rank, const std::vector<std::string>& words) {
   if (rank > 0) fcntl(ends[1], F_SETFL, 0);
   Child child;
   const pid_t parent = getpid();
+  // The handlers of this process would lose a signal in the new one.
+  sigset_t held, before;
+  sigemptyset(&held);
+  for (const int number : kStopSignals) sigaddset(&held, number);
+  sigprocmask(SIG_BLOCK, &held, &before);
   child.pid = fork();
-  if (child.pid == 0) become(rank, ends[1], parent, words);
+  if (child.pid == 0) become(rank, ends[1], parent, before, words);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (rank > 0) close(ends[1]);
   child.errors = ends[0];
   check_system(child.pid > 0, "start");
@@ -133,7 +142,12 @@ class Children {
     return std::all_of(list.begin(), list.end(), [](const Child& c) { return c.status; });
   }
 
-  // What was said and who ended since; the first that ended badly is `first_failed`.
+  bool has_killed() const {
+    return std::any_of(list.begin(), list.end(),
+                       [](const Child& c) { return c.status && WIFSIGNALED(*c.status); });
+  }
+
+  // Collects output and exit statuses; `first_failed` is the first process that failed.
   void look() {
     std::vector<pollfd> waits;
     for (const Child& child : list) waits.push_back({child.errors, POLLIN, 0});
@@ -194,11 +208,11 @@ void tell_failure(int rank, const Child& child) {
 
 }  // namespace
 
-bool is_started_process() { return std::getenv(kStarted) != nullptr; }
+bool is_started_process() { return std::getenv(kStartedProcess) != nullptr; }
 
 int start_processes(int count, const CommonOptions& common) {
   const ScratchFolder scratch("simile-train");  // killed processes leave some of their files
-  setenv(kStarted, std::to_string(count).c_str(), 1);
+  setenv(kStartedProcess, std::to_string(count).c_str(), 1);
   setenv("WORLD_SIZE", std::to_string(count).c_str(), 1);
   setenv("MASTER_ADDR", "127.0.0.1", 1);
   setenv("MASTER_PORT", std::to_string(find_free_port()).c_str(), 1);
@@ -213,15 +227,17 @@ int start_processes(int count, const CommonOptions& common) {
   bool passed_on = false;
   while (!children.all_ended()) {
     children.look();
-    if (signal_received() != 0) {
-      // They stop after the same step; rank 0 saves.
-      if (!passed_on) children.kill_all(signal_received());
-      passed_on = true;
-    } else if (children.first_failed >= 0 && Clock::now() - children.failed_at > kGrace) {
+    // They stop after the same step; rank 0 saves.
+    if (signal_received() != 0 && !passed_on) children.kill_all(signal_received());
+    passed_on = signal_received() != 0;
+    // The others wait for one that a signal ended before it listened for it.
+    const bool is_lost = passed_on ? children.has_killed() : children.first_failed >= 0;
+    if (is_lost && Clock::now() - children.failed_at > (passed_on ? kSaving : kGrace)) {
       children.kill_all(SIGKILL);
     }
   }
   children.look();
+  if (passed_on && WIFSIGNALED(*children.list[0].status)) return 128 + signal_received();
   if (passed_on) return code_of(*children.list[0].status);
   if (children.first_failed < 0) return 0;
   const int first = children.first_failed;

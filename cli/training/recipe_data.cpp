@@ -30,7 +30,7 @@ struct BatchesArguments {
   void visit(OptionVisitor& v) {
     recipe.visit(v);
     options.visit(v);
-    v.field("limit", limit, {"Print so many batches; 0: all", "", 0});
+    v.field("limit", limit, {"Batches to print; 0: all", "", 0});
   }
 };
 

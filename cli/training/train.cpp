@@ -30,8 +30,8 @@ struct Arguments {
     recipe.visit(v);
     v.field("output", output, {"Folder of the run; runs/NAME by default"});
     v.field("resume", resume,
-            {"Go on with the run in the folder; the folder in place of the recipe takes its "
-             "options from the run"});
+            {"Resume the run in the output folder; the run's folder instead of the recipe reuses "
+             "its options"});
     v.field("overwrite", overwrite, {"Replace the run in the folder"});
   }
 };
@@ -41,14 +41,16 @@ struct SharedArguments : Arguments {
   void visit(OptionVisitor& v) {
     Arguments::visit(v);
     v.field("data", data,
-            {"In place of a recipe: a table, for which `simile init` would write one"});
+            {"Instead of a recipe: a table, trained by the recipe that `simile init` would write "
+             "for it"});
     draft.visit(v);
     v.field("processes", processes,
-            {"Start so many processes on this machine, which train as one; on several machines "
-             "start this command by torchrun, mpirun or srun",
+            {"Processes to start on this machine, which train as one; on several machines start "
+             "this command with torchrun, mpirun or srun",
              "", 1, 4096});
-    v.field("timeout", timeout,
-            {"Seconds that a process waits for the others before it says which hangs", "", 1e-3});
+    v.field(
+        "timeout", timeout,
+        {"Seconds that a process waits for the others before it names those that hang", "", 1e-3});
   }
 };
 
@@ -56,7 +58,7 @@ struct SharedArguments : Arguments {
 using Training = TrainResult (*)(const ConfigNode& recipe, const std::string& folder, bool resume,
                                  bool overwrite, EventSink& events, ProcessGroup* processes);
 
-// Of several processes rank 0 speaks; the others hear signals.
+// Among several processes only rank 0 prints; the others only watch for signals.
 class Follower : public EventSink {
  public:
   void progress(const Progress& /*progress*/) override { check_signal(); }
@@ -73,7 +75,7 @@ std::unique_ptr<ProcessGroup> join_processes(const Arguments& arguments) {
   return ProcessGroup::connect(*place, arguments.timeout);
 }
 
-// The folder of a run stands for the recipe in it, overrides included.
+// A run's folder means the recipe in it, overrides included.
 Arguments find_recipe(Arguments arguments) {
   if (!folder_exists(arguments.recipe.recipe)) return arguments;
   const std::string folder = arguments.recipe.recipe;

@@ -8,7 +8,7 @@
 
 namespace {
 
-// What the library tells while it works.
+// Prints the library's messages while it works.
 class Printer : public simile::EventSink {
  public:
   void info(const std::string& message) override { std::printf("%s\n", message.c_str()); }

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "simile/batch/order_table.h"
-#include "simile/batch/orders.h"
 #include "simile/core/check.h"
 #include "simile/core/random.h"
 
@@ -108,9 +107,8 @@ void check_classes(const OrderData& data) {
                "none; read it with `format: classes`, or choose another order",
                data.file);
   SIMILE_CHECK(data.batch_size >= 2 * data.options.group_size, ErrorKind::kRecipe,
-               "{}: order `classes` with batch_size {} and order.group_size {} puts "
-               "one class into a batch; a batch needs two, so set group_size to {} at "
-               "most, or a larger batch_size",
+               "{}: order `classes` with batch_size {} and order.group_size {} puts one class into "
+               "a batch, which needs two; set group_size to {} at most, or a larger batch_size",
                data.file, data.batch_size, data.options.group_size,
                std::max<int64_t>(1, data.batch_size / 2));
 }

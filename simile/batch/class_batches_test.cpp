@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "simile/batch/orders.h"
+#include "simile/batch/plan.h"
 #include "simile/core/error.h"
 
 namespace simile {

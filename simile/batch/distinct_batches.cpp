@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "simile/batch/order_table.h"
-#include "simile/batch/orders.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -165,7 +164,7 @@ class Circle {
     return std::none_of(texts_.begin(example), texts_.end(example),
                         [&](int32_t text) { return held_.contains(text, batch); });
   }
-  // A batch that was passed over stays next in turn.
+  // A batch that was skipped stays next in turn.
   void put(int32_t example, size_t place) {
     const int32_t batch = open_[place];
     batches_[batch].push_back(example);

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "simile/batch/orders.h"
+#include "simile/batch/plan.h"
 #include "simile/core/random.h"
 
 namespace simile {
@@ -13,7 +13,7 @@ namespace {
 
 int64_t examples_of(const TextColumns& texts) { return static_cast<int64_t>(texts[0].size()); }
 
-// What the header promises of every epoch.
+// Checks what the header promises for every epoch.
 void expect_good_plan(const TextColumns& texts, int64_t batch_size, int64_t count,
                       const Batches& batches) {
   EXPECT_EQ(static_cast<int64_t>(batches.size()), count);

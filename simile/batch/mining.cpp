@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/mining.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/random.h"
@@ -154,40 +151,34 @@ void MiningOptions::visit(OptionVisitor& v) {
 void MiningOptions::visit_method(OptionVisitor& v, const std::vector<std::string>& before) {
   std::vector<std::string> methods = before;
   for (const char* name : {"top", "random", "ranks"}) methods.push_back(name);
-  v.field(
-      "method", method,
-      choice_info("which of the ranked texts become negatives: the first that the limits allow, "
-                  "some of them at random, or those at the ranks rank_base + 1, 2, 4, 8, ...",
-                  methods));
+  v.field("method", method,
+          choice_info("ranked texts that become negatives: the first that the limits allow, some "
+                      "of them at random, or those at the ranks rank_base + 1, 2, 4, 8, ...",
+                      methods));
 }
 
 void MiningOptions::visit_selection(OptionVisitor& v) {
-  v.field(
-      "count", count,
-      {"negatives for each anchor; 0: 3, and with ranks as many as there are", "texts", 0, 1000});
+  v.field("count", count,
+          {"negatives for each anchor; 0: 3, or with ranks one for each rank", "texts", 0, 1000});
   v.only_for("method", {"top", "random"}, [&](OptionVisitor& of) {
-    of.field(
-        "range_min", range_min,
-        {"nearest texts to pass over, which may be positives that nobody labelled", "texts", 0});
+    of.field("range_min", range_min,
+             {"nearest texts to skip, which may be unlabelled positives", "texts", 0});
     of.field("range_max", range_max,
              {"rank to stop before; 0: range_min and ten times count", "texts", 0});
   });
   v.field("min_score", min_score, {"least score of a negative; -1e9: none"});
   v.field("max_score", max_score, {"highest score of a negative; 1e9: none"});
-  v.field("absolute_margin", absolute_margin,
-          {"how far a negative's score stays below the lowest of the anchor's positives; 0: not "
-           "asked for",
-           "", 0});
+  v.field(
+      "absolute_margin", absolute_margin,
+      {"least distance of a negative's score below the lowest of the anchor's positives; 0: off",
+       "", 0});
   v.field("relative_margin", relative_margin,
-          {"the same as a share of that positive's score, such as 0.05, which is what to try "
-           "first; 0: not asked for",
-           "", 0, 2});
+          {"the same as a share of that positive's score; try 0.05 first; 0: off", "", 0, 2});
   v.only_for("method", {"ranks"}, [&](OptionVisitor& of) {
     of.field("rank_base", rank_base, {"nearest texts that are never taken", "texts", 0, 1e9});
   });
   v.field("oversample", oversample,
-          {"labelled pairs: positives are repeated until there are about this many for each "
-           "negative; 0: each once",
+          {"labelled pairs: positives repeated to about this many for each negative; 0: each once",
            "", 0, 1000});
 }
 
@@ -245,8 +236,7 @@ MiningPlan plan_mining(const MiningPairs& pairs) {
 VectorMetric mining_metric(const std::string& similarity) {
   if (similarity == "euclidean") return VectorMetric::kSquaredDistance;
   SIMILE_CHECK(similarity == "cosine" || similarity == "dot", ErrorKind::kRecipe,
-               "mining: the model compares vectors by '{}', by which no negatives can be mined; it "
-               "takes cosine, dot or euclidean",
+               "mining: the model compares vectors by '{}'; mining takes cosine, dot or euclidean",
                similarity);
   return VectorMetric::kInnerProduct;
 }

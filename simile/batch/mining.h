@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Negatives for anchors, chosen from texts ranked by their score with the anchor.
 //
-// An anchor is a distinct left text. Its own texts are never chosen: the anchor itself, the right
-// texts of its positive pairs, and the left texts of positive pairs in which it stands on the
-// right. Texts are told apart by keys, numbers that are equal for equal texts, so what is its own
-// is so wherever it stands. Ranks are counted from 0 among the candidates that are not its own.
+// An anchor is a distinct left text. An anchor's own texts are never chosen: the anchor itself, the
+// right texts of its positive pairs, and the left texts of positive pairs with the anchor on the
+// right. Texts are compared by keys, numbers that are equal for equal texts, so this holds wherever
+// its own texts occur. Ranks are counted from 0 among the candidates that are not its own.
 //
 //   top, random   hard negatives: of the ranks [range_min, range_max) those with
 //                 min_score <= s <= max_score, s <= p - absolute_margin and
@@ -41,7 +41,7 @@ struct MiningOptions {
   int64_t rank_base = 100;
   double oversample = 0;
 
-  // The negatives asked for of each anchor; 0: as many as there are ranks.
+  // Negatives to choose for each anchor; 0: one for each rank.
   int64_t wanted() const { return count > 0 || method == "ranks" ? count : 3; }
 
   void visit(OptionVisitor& v);
@@ -52,7 +52,7 @@ struct MiningOptions {
 // Errors: ErrorKind::kRecipe for options that do not go together.
 void check_mining_options(const MiningOptions& options);
 
-// Pairs whose lefts are the anchors, and the texts to choose from, all as keys.
+// Pairs whose left texts are the anchors, and the texts to choose from, all as keys.
 struct MiningPairs {
   std::vector<int32_t> left, right;  // [pairs]
   std::vector<bool> is_positive;     // [pairs]
@@ -75,16 +75,16 @@ MiningPlan plan_mining(const MiningPairs& pairs);
 // `euclidean`; ErrorKind::kRecipe for another.
 VectorMetric mining_metric(const std::string& similarity);
 
-// What the choice depends on: `rank(begin, end, depth)` gives for each of the anchors
-// begin .. end - 1 the `depth` best candidates (ids are rows), best first.
+// The scores that decide the choice. `rank(begin, end, depth)` returns the `depth` best candidates
+// (ids are rows) of each anchor begin .. end - 1, best first.
 struct MiningScores {
   std::function<std::vector<std::vector<Hit>>(int64_t begin, int64_t end, int64_t depth)> rank;
   std::vector<double> lowest_positive;  // [anchors] not a number: it has no positive
 };
 
 // By the vectors [texts, D] of plan.texts: exact_search(), so exact and with the same bits whatever
-// the number of threads and anchors. `anchors` [anchors, D] are the anchors' vectors where they are
-// others than those of their texts. Vectors and plan outlive what is returned.
+// the number of threads and anchors. `anchors` [anchors, D] are the anchors' vectors if they differ
+// from those of their texts. Vectors and plan must outlive the result.
 MiningScores score_by_vectors(const Matrix<float>& vectors, const MiningPlan& plan,
                               VectorMetric metric, const Matrix<float>* anchors = nullptr);
 
@@ -93,8 +93,8 @@ struct MiningCounts {
   int64_t without = 0;  // anchors with no negative at all
   int64_t fewer = 0;    // anchors with some, but fewer than were asked for
   int64_t negatives = 0;
-  // Candidates that were met and not taken. `own` and `before_range` stand before the range,
-  // the others are the first reason that held.
+  // Candidates that were met and not taken. `own` and `before_range` count candidates before the
+  // range, the others the first reason for a rejection.
   int64_t own = 0, before_range = 0, min_score = 0, max_score = 0;
   int64_t absolute_margin = 0, relative_margin = 0;
   double positive_mean = 0, negative_mean = 0;  // of lowest_positive of anchors with negatives; of
@@ -112,13 +112,11 @@ MinedNegatives mine_negatives(const MiningPlan& plan, const MiningScores& scores
                               const MiningOptions& options, uint64_t seed);
 
 // Brings each anchor's rows to `count` with candidates drawn at random that are not its own, none
-// twice while there are others. Returns how many were added. Errors: ErrorKind::kInput where every
-// candidate is the anchor's own.
+// twice while there are others. Returns how many. Errors: ErrorKind::kInput: there are none.
 int64_t fill_negatives(const MiningPlan& plan, int64_t count, uint64_t seed,
                        std::vector<std::vector<int32_t>>& negatives);
 
-// How often each positive has to stand in a set for positives : negatives to come nearest to
-// `ratio`: at least once, and once for ratio 0.
+// Repeats of each positive that bring positives : negatives nearest to `ratio`; at least 1.
 int64_t positive_repeats(int64_t positives, int64_t negatives, double ratio);
 
 }  // namespace simile

@@ -201,7 +201,7 @@ TEST(Mining, ASmallCorpusHasNoRankBeyondAHundred) {
 }
 
 TEST(Mining, PlansEachTextOnceAndKnowsWhatIsAnAnchorsOwn) {
-  // 10-20 and 10-21 positive, 11-10 positive: 10 stands on both sides; 12-22 negative.
+  // 10-20 and 10-21 positive, 11-10 positive: 10 is on both sides; 12-22 negative.
   const MiningPlan plan = plan_mining({{10, 10, 11, 12, 10},
                                        {20, 21, 10, 22, 20},
                                        {true, true, true, false, true},

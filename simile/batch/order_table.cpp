@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/order_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "simile/batch/orders.h"
 #include "simile/core/check.h"
 #include "simile/core/unused_options.h"
 #include "simile/kernel/matrix_product.h"
@@ -74,15 +71,14 @@ void OrderOptions::visit(OptionVisitor& v) {
     std::vector<std::string> names = precision_names();
     names.insert(names.begin(), kAutoPrecision);
     of.field("precision", precision,
-             choice_info("what the matrix products of the vectors that are compared are computed "
-                         "in; int8 and bf16 make the order several times cheaper; auto: int8, on "
-                         "a GPU fp32",
+             choice_info("products of the vectors that are compared; int8 and bf16 make the order "
+                         "several times cheaper; auto: int8, on a GPU fp32",
                          names));
   });
   v.only_for("name", orders_with(OrderRow::kLabelledNegatives), [&](OptionVisitor& of) {
     of.field("labelled_negatives", labelled_negatives,
              {"pairs labelled negative that join the batch of a positive pair with the same left "
-              "text, at most so many for each such text; 0: they are ordered like all others",
+              "text, at most this number for each such text; 0: they are ordered like all others",
               "pairs", 0, 1e6});
     of.field("positive_above", positive_above,
              {"labelled_negatives: pairs with a target above it are positive; negative: the "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe group `order`: in which order, and beside which others, an objective's examples are
-// trained (Batch-Softmax Contrastive Loss, section 3.2 and 3.3). Every order is a row of a table:
-// its name, its options, what it needs, how it plans an epoch.
+// The recipe group `order`: the order in which an objective's examples are trained, and which
+// examples share a batch (Batch-Softmax Contrastive Loss, section 3.2 and 3.3). Every order is a
+// row of a table: its name, options, needs, and the planning of an epoch.
 //
 //   order: random
 //   order: {name: neighbours, group_size: 4}
@@ -42,9 +42,8 @@ struct OrderOptions {
   int64_t labelled_negatives = 0;
   double positive_above = -1;
 
-  // In what the vectors that an order compares are computed, by its name in precision_names():
-  // auto is bytes on the CPU, which group nearly the same examples for a fraction of the time, and
-  // floats on another device.
+  // Precision of the vectors that an order compares, a name of precision_names(): auto is bytes on
+  // the CPU, which group nearly the same examples in a fraction of the time, else floats.
   std::string chosen_precision(bool on_cpu) const;
 
   void visit(OptionVisitor& v);
@@ -54,10 +53,10 @@ struct OrderOptions {
 // positive_above without labelled_negatives.
 void check_order_options(const OrderOptions& options, const std::string& file);
 
-// Numbers of each text by which examples are grouped; empty for texts that are not of `side`.
+// For each text, the numbers that group examples; empty for texts that are not of `side`.
 using TextWords = std::vector<std::vector<uint64_t>>;
 
-// What an order may read.
+// The data that an order may read.
 struct OrderData {
   // Vectors [texts, D] of texts given by token ids.
   using Embed = std::function<Matrix<float>(const std::vector<std::vector<int32_t>>& texts)>;
@@ -78,19 +77,19 @@ struct OrderData {
   Embed embed = {};
   EventSink* events = nullptr;
 
-  // Of the examples to order, which an order numbers from 0.
+  // These describe the examples to order, which an order numbers from 0.
   int64_t size() const;
   TextColumns text_columns(bool with_negatives) const;
   std::vector<int32_t> side() const;     // the column that options.side names
   std::vector<int64_t> lengths() const;  // tokens of all texts of each example
   Matrix<float> vectors() const;  // [size, D] of side(); every distinct text is embedded once
 
-  // Tells the recall of neighbours that were not all found.
+  // Reports the recall of an approximate search for neighbours.
   void tell(const NeighbourReport& report) const;
 };
 
 struct OrderRow {
-  // What an order takes beside its own options, and what it looks at.
+  // Options that an order takes besides its own, and the data that it looks at.
   enum Needs : unsigned {
     kGroups = 1,             // option group_size
     kSide = 2,               // option side: it looks at the texts of one side

@@ -21,8 +21,7 @@ PackedBatch pack_texts(const std::vector<std::vector<int32_t>>& texts,
 //
 // A word is a token with the continuation tokens after it; special tokens are never chosen. A word
 // is chosen with probability `fraction`, and each of its tokens then becomes the mask token (80 %),
-// a random token that is not special (10 %) or stays as it is (10 %). A pure function of its
-// arguments.
+// a random token that is not special (10 %) or stays as it is (10 %). Pure.
 struct MaskOptions {
   double fraction = 0.15;
   double mask_share = 0.8;
@@ -35,7 +34,7 @@ struct MaskOptions {
   }
 };
 
-// What masking needs to know of a vocabulary.
+// The facts about a vocabulary that masking needs.
 struct MaskVocabulary {
   int32_t mask = 0;
   std::vector<uint8_t> is_special;       // [vocabulary]
@@ -46,8 +45,7 @@ struct MaskVocabulary {
 // Errors (ErrorKind::kRecipe): mask_share + random_share above 1.
 void check_mask_options(const MaskOptions& options);
 
-// Changes batch.ids and returns what they were at the chosen places, in order. Errors:
-// as check_mask_options().
+// Changes batch.ids, returns the former ones in order. Errors: as check_mask_options().
 MaskedTokens mask_words(const MaskOptions& options, const MaskVocabulary& vocabulary, uint64_t seed,
                         uint64_t number, PackedBatch& batch);
 

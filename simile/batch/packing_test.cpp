@@ -31,7 +31,7 @@ TEST(PackTexts, OfNothingIsAnEmptyBatch) { EXPECT_EQ(pack_texts({{2, 3}}, {}, {}
 
 constexpr int32_t kCls = 0, kSep = 1, kMask = 2, kFirstWord = 3;
 
-// Words 3 .. 102; odd ids go on with the word before.
+// Words 3 .. 102; odd ids continue the word before.
 MaskVocabulary small_vocabulary() {
   MaskVocabulary vocabulary;
   vocabulary.mask = kMask;

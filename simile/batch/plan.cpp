@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/batch/plan.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "simile/batch/order_table.h"
+#include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/neighbours/neighbours.h"
 
@@ -71,8 +75,7 @@ class NeighbourGroups {
   }
 
  private:
-  // Of the walk, from `at` on: so few of the unused examples that hardly any of them comes into a
-  // group of another.
+  // So few of the unused examples of the walk, from `at` on, that hardly any joins another's group.
   std::vector<int32_t> next_starts(const ExampleOrder& walk, size_t& at) const {
     const auto most = static_cast<size_t>(std::max<int64_t>(16, unused_ / (4 * kUsualGroup)));
     std::vector<int32_t> starts;
@@ -120,6 +123,39 @@ class NeighbourGroups {
   ExampleOrder order_;
 };
 
+// The anchors of a batch by their first positives there. `seen` [anchors]: in which batch last met.
+std::vector<size_t> anchors_of(const LabelledNegatives& negatives, const Batches& batches,
+                               size_t number, std::vector<int64_t>& seen) {
+  std::vector<size_t> anchors;
+  for (const int32_t example : batches[number]) {
+    if (!negatives.is_positive[example]) continue;
+    const auto anchor = static_cast<size_t>(negatives.anchor[example]);
+    if (negatives.of[anchor].empty() || seen[anchor] == static_cast<int64_t>(number)) continue;
+    seen[anchor] = static_cast<int64_t>(number);
+    anchors.push_back(anchor);
+  }
+  return anchors;
+}
+
+// How many of `turns` each share gets: rounded down, then one more for the largest remainders.
+std::vector<int64_t> divide_turns(int64_t turns, const std::vector<double>& shares) {
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  SIMILE_CHECK(*std::min_element(shares.begin(), shares.end()) >= 0 && sum > 0, ErrorKind::kRecipe,
+               "mixing `shares`: expected shares of 0 or more, one of them above 0, found {}",
+               fmt::join(shares, ", "));
+  std::vector<int64_t> counts;
+  std::vector<std::pair<double, size_t>> remainders;
+  for (const double share : shares) {
+    const double exact = static_cast<double>(turns) * share / sum;
+    remainders.emplace_back(std::floor(exact) - exact, counts.size());
+    counts.push_back(static_cast<int64_t>(std::floor(exact)));
+  }
+  std::sort(remainders.begin(), remainders.end());
+  const int64_t given = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  for (int64_t i = 0; i < turns - given; ++i) ++counts[remainders[i].second];
+  return counts;
+}
+
 }  // namespace
 
 ExampleOrder order_neighbours(int64_t examples, const FindNeighbours& find,
@@ -162,25 +198,6 @@ std::vector<int32_t> batch_sizes(const Batches& batches) {
   for (const auto& batch : batches) sizes.push_back(static_cast<int32_t>(batch.size()));
   return sizes;
 }
-
-namespace {
-
-// The anchors of a batch in the order of their first positives there. `seen` [anchors] says in
-// which batch an anchor was met last.
-std::vector<size_t> anchors_of(const LabelledNegatives& negatives, const Batches& batches,
-                               size_t number, std::vector<int64_t>& seen) {
-  std::vector<size_t> anchors;
-  for (const int32_t example : batches[number]) {
-    if (!negatives.is_positive[example]) continue;
-    const auto anchor = static_cast<size_t>(negatives.anchor[example]);
-    if (negatives.of[anchor].empty() || seen[anchor] == static_cast<int64_t>(number)) continue;
-    seen[anchor] = static_cast<int64_t>(number);
-    anchors.push_back(anchor);
-  }
-  return anchors;
-}
-
-}  // namespace
 
 LabelledNegatives find_labelled_negatives(const std::vector<int32_t>& anchor,
                                           const std::vector<char>& is_positive) {
@@ -268,7 +285,8 @@ OrderRow length_bucketed_row() {
     return order_length_bucketed(data.lengths(), data.batch_size, data.options.pool_batches,
                                  data.seed, data.epoch);
   };
-  return {"length_bucketed", "texts of like length in a batch", OrderRow::kLengths, visit, order};
+  return {"length_bucketed", "texts of similar length in a batch", OrderRow::kLengths, visit,
+          order};
 }
 
 OrderRow neighbours_row() {
@@ -290,6 +308,47 @@ OrderRow neighbours_row() {
   return {"neighbours", "groups of examples that are near each other under the model",
           OrderRow::kGroups | OrderRow::kSide | OrderRow::kVectors | OrderRow::kLabelledNegatives,
           visit, order};
+}
+
+void MixingOptions::visit(OptionVisitor& v) {
+  v.field("mixing", mixing,
+          choice_info("how several objectives take turns: a batch of each in turn, batches drawn "
+                      "in proportion to those left of each, one objective after the other, or "
+                      "batches drawn by the objectives' shares",
+                      {"round_robin", "proportional", "sequential", "shares"}));
+  v.field("mixing_ends", mixing_ends,
+          choice_info("round_robin: the epoch ends after the last batch of the objective with the "
+                      "most batches, or with the fewest",
+                      {"longest", "shortest"}));
+}
+
+std::vector<int32_t> mix_batches(const std::vector<int64_t>& batches,
+                                 const std::vector<double>& shares, const MixingOptions& options,
+                                 uint64_t seed, uint64_t epoch) {
+  if (batches.empty()) return {};
+  const auto [fewest, most] = std::minmax_element(batches.begin(), batches.end());
+  SIMILE_CHECK(*fewest > 0, ErrorKind::kInput,
+               "data set {} (numbered from 0) has no batches to mix with the others",
+               fewest - batches.begin());
+  std::vector<int32_t> turns;
+  if (options.mixing == "round_robin") {
+    const int64_t rounds = options.mixing_ends == "longest" ? *most : *fewest;
+    for (int64_t round = 0; round < rounds; ++round) {
+      for (size_t set = 0; set < batches.size(); ++set) turns.push_back(static_cast<int32_t>(set));
+    }
+    return turns;
+  }
+  const bool by_shares = options.mixing == "shares";
+  const int64_t all = std::accumulate(batches.begin(), batches.end(), int64_t{0});
+  const std::vector<int64_t> counts = by_shares ? divide_turns(all, shares) : batches;
+  for (size_t set = 0; set < counts.size(); ++set) {
+    turns.insert(turns.end(), static_cast<size_t>(counts[set]), static_cast<int32_t>(set));
+  }
+  if (by_shares || options.mixing == "proportional") {
+    RandomStream stream(seed, "mixing", epoch);
+    shuffle(turns, stream);  // draws each turn from what is left
+  }
+  return turns;
 }
 
 }  // namespace simile

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include "simile/batch/order_table.h"
-#include "simile/batch/orders.h"
 #include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/neighbours/clusters.h"
@@ -30,8 +27,7 @@ struct Record {
 
 using Records = std::vector<Record>;
 
-// Gives groups their random numbers, by which their examples are sorted; within a group these stay
-// in the order of adding.
+// Gives groups random numbers to sort their examples by; in a group these stay in order.
 class Groups {
  public:
   Groups(int64_t examples, uint64_t seed, uint64_t epoch) : stream_(seed, "order groups", epoch) {
@@ -198,7 +194,7 @@ OrderRow words_row() {
 
 OrderRow clusters_row() {
   const auto visit = [](OrderOptions& options, OptionVisitor& v) {
-    v.field("clusters", options.clusters, {"how many the vectors are cut into", "", 1, 1e6});
+    v.field("clusters", options.clusters, {"number of clusters of the vectors", "", 1, 1e6});
   };
   const auto order = [](const OrderData& data) {
     const std::vector<int32_t> clusters =
@@ -215,7 +211,7 @@ OrderRow clusters_row() {
 OrderRow neighbour_words_row() {
   const auto visit = [](OrderOptions& options, OptionVisitor& v) {
     v.field("top_words", options.top_words,
-            {"nearest neighbours of which an example takes one as its word", "examples", 1, 1000});
+            {"group by a neighbour drawn from this many nearest ones", "examples", 1, 1000});
   };
   const auto order = [](const OrderData& data) {
     NeighbourReport report;

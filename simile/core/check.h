@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sources throw simile::Error. A message is a text as it stands, or a format of fmt and its
-// arguments; it is only made when it is thrown.
+// How sources throw simile::Error. A message is a plain text, or a format of fmt with arguments; it
+// is only formatted when it is thrown.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,9 +23,14 @@ std::string message_text(fmt::format_string<First, Rest...> form, First&& first,
 
 namespace simile {
 
-template <typename... Message>
-[[noreturn]] void throw_error(ErrorKind kind, Message&&... message) {
-  throw Error(kind, detail::message_text(std::forward<Message>(message)...));
+[[noreturn]] inline void throw_error(ErrorKind kind, const std::string& message) {
+  throw Error(kind, message);
+}
+
+template <typename First, typename... Rest>
+[[noreturn]] void throw_error(ErrorKind kind, fmt::format_string<First, Rest...> form,
+                              First&& first, Rest&&... rest) {
+  throw Error(kind, fmt::format(form, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
 }  // namespace simile

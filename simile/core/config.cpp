@@ -3,13 +3,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unicode/utf8.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/file_kind.h"
 
 namespace simile {
 namespace {
@@ -44,7 +47,7 @@ class Converter {
 
  private:
   void convert_members(const YAML::Node& node, int depth, ConfigNode& out) {
-    // What `<<` brings in (YAML 1.1), for keys that the map does not give itself.
+    // Members merged in with `<<` (YAML 1.1); keys that the map gives itself take precedence.
     YAML::Node merged;
     for (const auto& member : node) {
       const std::string name = member.first.Scalar();
@@ -62,7 +65,7 @@ class Converter {
     ConfigNode other = convert(merged, depth + 1);
     SIMILE_CHECK(other.kind == ConfigNode::Kind::kMap, ErrorKind::kRecipe,
                  "{}: '<<' should be an alias of a map, such as <<: *base", other.where());
-    // Before the map's own, as they are the base that those are put upon.
+    // Before the map's own members, which override these.
     std::vector<std::pair<std::string, ConfigNode>> members;
     for (auto& member : other.members) {
       if (out.find(member.first) == nullptr) members.push_back(std::move(member));
@@ -211,7 +214,23 @@ ConfigNode parse_config(const std::string& text, const std::string& source) {
   }
 }
 
-ConfigNode load_config(const std::string& path) { return parse_config(read_file(path), path); }
+ConfigNode load_config(const std::string& path) {
+  const std::string text = read_file(path);
+  const std::string foreign = describe_foreign(text);
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kRecipe, "cannot read {}: it {}", path, foreign);
+  const auto size = static_cast<int32_t>(std::min<size_t>(text.size(), INT32_MAX));
+  int line = 1;
+  for (int32_t i = 0; i < size;) {
+    UChar32 character = 0;
+    U8_NEXT(text.data(), i, size, character);
+    line += character == '\n' ? 1 : 0;
+    SIMILE_CHECK(character >= 0, ErrorKind::kRecipe,
+                 "{}:{}: a byte is not UTF-8; save the file as UTF-8, or convert it from Latin-1: "
+                 "iconv -f latin1 -t utf-8 FILE > NEW",
+                 path, line);
+  }
+  return parse_config(text, path);
+}
 
 void apply_override(ConfigNode& root, const std::string& key, const ConfigNode& value) {
   assign(root, key, 0, value);
@@ -242,7 +261,7 @@ void apply_recipe_override(ConfigNode& recipe, const std::string& key, const Con
 
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,
                        DataFolder folder) {
-  // A table of texts in a recipe's place would be told of as bad YAML.
+  // A data table given as a recipe would otherwise be reported as bad YAML.
   for (const char* ending : {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz"}) {
     SIMILE_CHECK(!ends_with(path, ending), ErrorKind::kRecipe,
                  "'{0}' is data, and what is given here is a recipe (.yaml): `simile init {0}` "
@@ -253,7 +272,7 @@ ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& 
   const bool is_list = recipe.kind == ConfigNode::Kind::kList;
   const bool is_text = recipe.kind == ConfigNode::Kind::kScalar && !recipe.scalar.empty();
   SIMILE_CHECK(!is_list && !is_text, ErrorKind::kRecipe,
-               "{}: expected lines such as `model: simile-mini`, a map of options, "
+               "{}: expected lines such as `model: simile-mini-3`, a map of options, "
                "found {}; is it a recipe?",
                recipe.source, is_list ? "a list" : "plain text");
   for (const std::string& assignment : overrides) {

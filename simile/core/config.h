@@ -22,7 +22,7 @@ struct ConfigNode {
   std::vector<std::pair<std::string, ConfigNode>> members;  // kMap, in file order
   std::string source;                                       // file name, or "command line"
   int line = 0;                                             // from 1; 0 when there is none
-  // Which type a scalar has where the file tells it, as JSON does.
+  // The type of a scalar if the file states it, as JSON does.
   enum class Type { kUntold, kText, kNumber, kTruth };
   Type type = Type::kUntold;
 
@@ -34,11 +34,11 @@ struct ConfigNode {
 ConfigNode load_config(const std::string& path);
 ConfigNode parse_config(const std::string& text, const std::string& source);
 
-// Reads JSON, whose scalars keep their type. Errors: ErrorKind::kInput for what is no JSON, is
-// nested deeper than 100 levels, or has a name twice at the top.
+// Reads JSON, whose scalars keep their type. Errors: ErrorKind::kInput for text that is not JSON,
+// is nested deeper than 100 levels, or has a name twice at the top.
 ConfigNode parse_json_config(std::string_view text, const std::string& source);
 
-// The tree as JSON in one line; scalars of a type that is not told are texts.
+// The tree as JSON in one line; scalars of unknown type become texts.
 std::string config_to_json(const ConfigNode& node);
 
 // Applies one "key.sub=value" from the command line; the value is YAML ("[1, 2]" is a list), list
@@ -50,7 +50,7 @@ void apply_override(ConfigNode& root, const std::string& assignment);
 // The same with the value as it is.
 void apply_override(ConfigNode& root, const std::string& key, const ConfigNode& value);
 
-// A recipe as it is run: the file, and what the command line puts in place of its values.
+// A recipe as it is run: the file, with the values that the command line overrides.
 //
 //   data: ../examples/rail                       # $data/dev.tsv below is a file of this folder
 //   variants:
@@ -67,7 +67,7 @@ enum class DataFolder { kMustExist, kMayBeMissing };
 // Without the keys `data` and `variants`, which are resolved, and `tune`, the ranges of a search
 // (simile/experiment/tuning.h). Errors: those of load_config() and
 // apply_override(); ErrorKind::kRecipe for a variant that the recipe does not list, and for $data/
-// in a recipe without `data`; ErrorKind::kInput where `data` is no folder.
+// in a recipe without `data`; ErrorKind::kInput if `data` is not a folder.
 ConfigNode load_recipe(const std::string& path, const std::vector<std::string>& overrides,
                        DataFolder folder = DataFolder::kMustExist);
 
@@ -78,14 +78,14 @@ void apply_recipe_override(ConfigNode& recipe, const std::string& key, const Con
 ConfigNode finish_recipe(ConfigNode recipe, const std::string& name,
                          DataFolder folder = DataFolder::kMustExist);
 
-// Where a path starts that stands in a file, from that file's folder, or elsewhere, from the
-// working directory: absolute, without "..".
+// The absolute form of a path, without "..". A path in a file starts from that file's folder, any
+// other path from the working directory.
 std::string resolved_path(const ConfigNode& path);
 
 // The names of the variants that a recipe lists, in its order.
 std::vector<std::string> recipe_variants(const ConfigNode& recipe);
 
-// What other trainers call an option of a recipe.
+// The name that other trainers use for an option of a recipe.
 struct ForeignKey {
   const char* key;   // the end of the option's dotted name here; empty: nothing is known
   const char* note;  // such as " (1 / temperature)", where the value differs; may be empty

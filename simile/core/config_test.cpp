@@ -122,5 +122,16 @@ TEST_F(RecipeTest, MistakesSayWhatThereIs) {
   EXPECT_THAT(recipe_variants(load_config(recipe())), ElementsAre("cosent", "real"));
 }
 
+TEST_F(RecipeTest, AFileThatIsNoUtf8TextIsToldSo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a: 1\nname: caf\xE9\n", "recipe.yaml:2: a byte is not UTF-8"},
+      {"PK\x03\x04", "is a zip archive"},
+      {"<!DOCTYPE html>\n", "is a web page"}};
+  for (const auto& [bytes, message] : cases) {
+    write_file_atomic(recipe(), bytes);
+    EXPECT_THAT(error_of({}), HasSubstr(message));
+  }
+}
+
 }  // namespace
 }  // namespace simile

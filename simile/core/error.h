@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library tells its caller: the one error type, and events. It never prints or exits.
+// How the library reports to its caller: the one error type, and events. It never prints or exits.
 //
 // Every failure is thrown as simile::Error. The message says what is wrong, where (file, line,
 // key), what was expected, what was found, and what to do about it. The command line turns a kind
@@ -63,8 +63,8 @@ struct Progress {
   std::vector<std::pair<std::string, double>> values;  // shown beside the bar: loss, epoch ...
 };
 
-// What the library tells while it works; the command line turns it into a progress bar, lines or
-// nothing.
+// Receives messages and progress while the library works. The command line turns them into a
+// progress bar, lines or nothing.
 class EventSink {
  public:
   virtual ~EventSink() = default;

@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -24,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_read(const std::string& path, int code) {
-  throw_error(ErrorKind::kInput, "cannot read '{}': {}", path, std::strerror(code));
+  throw_error(code == ENOMEM ? ErrorKind::kFailed : ErrorKind::kInput, "cannot read '{}': {}", path,
+              std::strerror(code));
 }
 
 [[noreturn]] void fail_write(const std::string& path, int code) {
@@ -50,10 +50,13 @@ struct OpenFile {
   struct stat status {};
 };
 
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
 // Flushes the folder that `path` is in. A rename survives a crash of the machine only after that.
 void sync_folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  const int folder = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
+  const int folder = open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY);
   if (folder < 0) return;
   fsync(folder);
   close(folder);
@@ -158,25 +161,48 @@ void write_file_atomic(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-AtomicFolder::AtomicFolder(const std::string& path, const std::string& marker)
-    : path_(fs::path(path).lexically_normal().string()), marker_(marker) {
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  check_replaceable(path_, marker_);
-  temporary_ = temporary_name(path_);
+std::string folder_place(const std::string& path) {
   std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
-  make_folders(temporary_);
+  if (fs::is_symlink(path, ignored) && fs::is_directory(path, ignored)) {
+    return fs::canonical(path).string();
+  }
+  std::string place = fs::path(path).lexically_normal().string();
+  while (place.size() > 1 && place.back() == '/') place.pop_back();
+  return place;
 }
 
-AtomicFolder::~AtomicFolder() {
-  if (temporary_.empty()) return;
+void check_not_read(const std::string& output, const std::string& input) {
+  const fs::path target = folder_place(fs::weakly_canonical(output).string());
+  const fs::path read = folder_place(fs::weakly_canonical(input).string());
+  const auto parts = std::mismatch(target.begin(), target.end(), read.begin(), read.end());
+  SIMILE_CHECK(parts.first != target.end(), ErrorKind::kUsage,
+               "'{}' {} what the command reads ('{}') and would be replaced; give another output",
+               output, target == read ? "is" : "holds", input);
+}
+
+std::string describe_leftovers(const std::string& path) {
+  const fs::path place = folder_place(path);
+  std::string found;
   std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
+  for (const auto& entry : fs::directory_iterator(parent_of(place), ignored)) {
+    const std::string name = entry.path().filename().string(), own = place.filename().string();
+    if (!starts_with(name, own + ".tmp-") && !starts_with(name, own + ".building")) continue;
+    found += fmt::format("{}'{}'", found.empty() ? "; a process that was killed left " : ", ",
+                         (place.parent_path() / name).string());
+  }
+  return found;
+}
+
+AtomicFolder::AtomicFolder(const std::string& path, const std::string& marker)
+    : path_(folder_place(path)), marker_(marker) {
+  check_replaceable(path_, marker_);
+  make_folders(parent_of(path_).string());
+  if (!folder_.make(path_ + ".tmp-", 0777)) fail_write(path_, errno);
 }
 
 void AtomicFolder::commit() {
-  replace_folder(temporary_, path_, marker_);
-  temporary_.clear();
+  replace_folder(folder_.path(), path_, marker_);
+  folder_.path_.clear();
 }
 
 void check_replaceable(const std::string& path, const std::string& marker) {
@@ -236,17 +262,45 @@ bool FileLock::is_at(const std::string& path) const {
          held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-ScratchFolder::ScratchFolder(const std::string& name)
-    : path_((fs::temp_directory_path() / (name + "-XXXXXX")).string()) {
+ScratchFolder::ScratchFolder(const std::string& name) {
+  const std::string beginning = (fs::temp_directory_path() / (name + "-")).string();
   SIMILE_CHECK(
-      mkdtemp(path_.data()) != nullptr, ErrorKind::kIo,
+      make(beginning, 0700), ErrorKind::kIo,
       "cannot make a folder '{}' for temporary files: {}; set TMPDIR to one that can be written",
       path_, std::strerror(errno));
 }
 
+// A process locks its folder before it uses it, and only a folder that is locked is removed by
+// others.
+bool ScratchFolder::make(const std::string& beginning, unsigned mode) {
+  const std::string name = fs::path(beginning).filename().string();
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent_of(beginning), ignored)) {
+    const std::string other = entry.path().filename().string();
+    if (!starts_with(other, name)) continue;
+    // A folder that a killed replace_folder() moved away may be the only copy.
+    if (ends_with(other, "-old") && !fs::exists(beginning.substr(0, beginning.rfind(".tmp-")))) {
+      continue;
+    }
+    const int folder = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) continue;
+    if (flock(folder, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    close(folder);
+  }
+  for (int number = 0;; ++number) {
+    path_ = fmt::format("{}{}-{}", beginning, getpid(), number);
+    if (mkdir(path_.c_str(), mode) != 0) {
+      if (errno == EEXIST) continue;
+      return false;
+    }
+    lock_.emplace(path_, FileLock::On::kFolder);
+    if (lock_->is_held() && lock_->is_at(path_)) return true;
+  }
+}
+
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
 }  // namespace simile

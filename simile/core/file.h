@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and folders: whole reads, memory maps, writes that are complete or not there at all, locks,
-// and folders for temporary files.
+// Files and folders: whole reads, memory maps, all-or-nothing writes, locks, temporary folders.
 //
 // Errors: a file that cannot be read is ErrorKind::kInput, one that cannot be written
 // ErrorKind::kIo; both name the path and the system's reason.
@@ -9,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +42,8 @@ class MappedFile {
   // Tells the system that these bytes will not be needed again soon, so that they need not stay
   // resident.
   void release(size_t offset, size_t size) const;
-  // Whether bytes far apart will be read next, so that what is not in memory is read page by page,
-  // or, as it is at first, with what follows.
+  // Whether bytes far apart will be read next: pages that are not in memory are then read one by
+  // one. By default they are read together with the pages that follow.
   void expect_jumps(bool jumps) const;
 
  private:
@@ -60,8 +60,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
   void write(std::string_view bytes);
-  // Puts `bytes` in place of the first ones, of which there are as many: a header that only the
-  // end of the data completes. Writing then goes on at the end.
+  // Replaces the first bytes by `bytes`, which must not be more: for a header that is only known at
+  // the end of the data. Writing then continues at the end.
   void rewrite_start(std::string_view bytes);
   void commit();
 
@@ -72,41 +72,13 @@ class AtomicFile {
 
 void write_file_atomic(const std::string& path, std::string_view bytes);
 
-// Fills a new folder under a temporary name beside `path`; commit() moves it to `path`, replacing a
-// folder of the same kind that was there. `marker` names a file that every folder of this kind has:
-// what is at `path` must be a folder that is empty or has it, otherwise it is a stranger's and the
-// constructor and commit() throw ErrorKind::kUsage. Destroyed without commit(), it leaves nothing
-// behind.
-class AtomicFolder {
- public:
-  AtomicFolder(const std::string& path, const std::string& marker);
-  AtomicFolder(const AtomicFolder&) = delete;
-  AtomicFolder& operator=(const AtomicFolder&) = delete;
-  ~AtomicFolder();
-  const std::string& path() const { return temporary_; }  // write the files here
-  void commit();
-
- private:
-  std::string path_, marker_, temporary_;
-};
-
-// Errors (kUsage): something that is not a folder is at `path`, or a folder that has files but none
-// of the name `marker`, which every folder of the kind has.
-void check_replaceable(const std::string& path, const std::string& marker);
-
-// Moves the folder `from`, beside `path`, to `path`, so that one of the two is always there. A folder at `path` is exchanged for it in one
-// step, if the file system can, and then removed. Errors: those of check_replaceable(); kIo if the
-// folder cannot be moved.
-void replace_folder(const std::string& from, const std::string& path, const std::string& marker);
-
 // A lock that one process has of a file or folder, tried once and held until destroyed. Where the
 // file system has no locks every process holds it.
 class FileLock {
  public:
   enum class On { kFile, kFolder };
 
-  // A file is made where it is not there; a folder that is missing is not locked. Errors:
-  // ErrorKind::kIo.
+  // A missing file is created; a missing folder is not locked. Errors: ErrorKind::kIo.
   FileLock(const std::string& path, On on);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
@@ -119,10 +91,11 @@ class FileLock {
   bool held_ = false;
 };
 
-// A new folder for temporary files, removed with them when destroyed. Its name begins with `name`.
-// Errors: ErrorKind::kIo.
+// A new folder for temporary files, locked, and removed with them when destroyed. Leftovers of
+// killed processes under such a name are removed first. Errors: ErrorKind::kIo.
 class ScratchFolder {
  public:
+  // NAME-... in TMPDIR, which only this user can read.
   explicit ScratchFolder(const std::string& name);
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -130,7 +103,50 @@ class ScratchFolder {
   const std::string& path() const { return path_; }
 
  private:
+  friend class AtomicFolder;
+  ScratchFolder() = default;
+  bool make(const std::string& beginning, unsigned mode);
+
   std::string path_;
+  std::optional<FileLock> lock_;
 };
+
+// The place to make a folder that will be `path`: the path without a final slash, or its target if
+// it is a link to a folder, so that the link stays.
+std::string folder_place(const std::string& path);
+
+// Errors (kUsage): `output` is `input`, which is read, or a folder that holds it.
+void check_not_read(const std::string& output, const std::string& input);
+
+// Names a killed process' leftovers beside a missing folder: "; 'kb.building' beside it ...", or
+// "".
+std::string describe_leftovers(const std::string& path);
+
+// Fills a new folder under a temporary name beside `path`; commit() moves it to `path`, replacing a
+// folder of the same kind that was there. `marker` names a file that every folder of this kind has.
+// `path` must be a folder that is empty or has this file; otherwise it belongs to something else,
+// and the constructor and commit() throw ErrorKind::kUsage. Destroyed without commit(), it leaves
+// nothing behind.
+class AtomicFolder {
+ public:
+  AtomicFolder(const std::string& path, const std::string& marker);
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+  const std::string& path() const { return folder_.path(); }  // write the files here
+  void commit();
+
+ private:
+  std::string path_, marker_;
+  ScratchFolder folder_;
+};
+
+// Errors (kUsage): something that is not a folder is at `path`, or a folder that has files but none
+// of the name `marker`, which every folder of the kind has.
+void check_replaceable(const std::string& path, const std::string& marker);
+
+// Moves the folder `from`, beside `path`, to `path`. A folder at `path` is exchanged for it in one
+// step, if the file system can, so that one of the two is always there, and then removed. Errors:
+// those of check_replaceable(); kIo if the folder cannot be moved.
+void replace_folder(const std::string& from, const std::string& path, const std::string& marker);
 
 }  // namespace simile

@@ -74,6 +74,61 @@ TEST_F(FileTest, AtomicFolderReplacesBesideWhatAKilledCommitLeft) {
   }
 }
 
+TEST_F(FileTest, AtomicFolderRemovesWhatKilledProcessesLeftAndNothingThatIsInUse) {
+  const std::string path = join_path(folder_, "model");
+  const auto commit = [&] {
+    AtomicFolder folder(path, "marker");
+    write_file_atomic(join_path(folder.path(), "marker"), "");
+    folder.commit();
+  };
+  for (const char* name : {"model.tmp-17", "model.tmp-4711-3", "model.tmp-17-old", "model.tm"}) {
+    make_folders(join_path(folder_, name));
+  }
+  EXPECT_THAT(describe_leftovers(path), ::testing::HasSubstr("model.tmp-4711-3'"));
+  commit();
+  EXPECT_TRUE(folder_exists(path + ".tmp-17-old"));  // the only copy, as long as there was no model
+  EXPECT_EQ(entries(), 3u);
+  const AtomicFolder other(path, "marker");
+  EXPECT_EQ(entries(), 3u);
+  commit();
+  EXPECT_TRUE(folder_exists(other.path()));
+  EXPECT_EQ(describe_leftovers(join_path(folder_, "none")), "");
+}
+
+TEST_F(FileTest, AtomicFolderReplacesWhatALinkPointsTo) {
+  const std::string path = join_path(folder_, "model"), link = join_path(folder_, "link");
+  make_folders(path);
+  fs::create_directory_symlink("model", link);
+  AtomicFolder folder(link, "marker");
+  write_file_atomic(join_path(folder.path(), "marker"), "");
+  folder.commit();
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_TRUE(file_exists(join_path(path, "marker")));
+}
+
+TEST_F(FileTest, WhatIsReadIsNotReplaced) {
+  const auto check = [&](const std::string& output, const std::string& input) {
+    check_not_read(join_path(folder_, output), join_path(folder_, input));
+    return true;
+  };
+  make_folders(join_path(folder_, "a/b"));
+  fs::create_directory_symlink("a", join_path(folder_, "link"));
+  EXPECT_TRUE(check("a/b", "a"));  // a folder in it
+  EXPECT_TRUE(check("a", "ab"));
+  EXPECT_TRUE(check("new", "a/b"));
+  for (const auto& [output, input] : {std::pair("a", "a"),
+                                      {"a/", "a"},
+                                      {"a", "a/"},
+                                      {"a", "a/b"},
+                                      {"a", "link/b/c.tsv"},
+                                      {"link", "a/b"},
+                                      {"a/../a", "a"}}) {
+    EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { check(output, input); }),
+                ::testing::HasSubstr("would be replaced"))
+        << output << " " << input;
+  }
+}
+
 TEST_F(FileTest, AtomicFolderReplacesNothingOfAnotherKind) {
   const std::string path = join_path(folder_, "keep");
   const auto commit = [&] {

@@ -16,7 +16,7 @@ uint16_t float_to_bfloat16(float value);
 // Many halves that need not be aligned, as they lie in files.
 void halves_to_floats(const void* halves, int64_t count, float* out);
 
-// Replaces each number by its nearest half: what a model saved in half precision computes with.
+// Replaces each number by its nearest half, as a model saved in half precision uses it.
 void round_to_halves(float* values, int64_t count);
 
 }  // namespace simile

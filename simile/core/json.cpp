@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <set>
-#include <type_traits>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/file_kind.h"
 #include "simile/core/hash.h"
 
 namespace simile::detail {
@@ -24,7 +24,7 @@ constexpr int kDeepest = 100;
 
 using Event = Json::parse_event_t;
 
-// What is checked and taken while the parser reads.
+// Checks the document and takes streamed members out of it while the parser reads.
 class Watcher {
  public:
   Watcher(const std::string& source, const std::vector<JsonStream>& streams)
@@ -82,54 +82,107 @@ class Watcher {
   std::string twice_;
 };
 
-// `Tree` is Json, or the type that keeps members in the order of the file.
-template <typename Tree>
-Tree parse_as(std::string_view text, const std::string& source,
-              const std::vector<JsonStream>& streams) {
-  Watcher watcher(source, streams);
-  Tree json;
-  try {
-    json = Tree::parse(text.begin(), text.end(), [&](int depth, Event event, Tree& value) {
-      if constexpr (std::is_same_v<Tree, Json>) {
-        return watcher.keep(depth, event, value);
-      } else {
-        return watcher.keep(depth, event,
-                            event == Event::key ? Json(value.template get<std::string>()) : Json());
-      }
-    });
-  } catch (const nlohmann::json::exception& error) {
-    throw_error(ErrorKind::kInput, "{}: not valid JSON: {}", source, error.what());
-  }
-  watcher.finish();
-  return json;
+[[noreturn]] void fail_to_parse(std::string_view text, const std::string& source,
+                                const std::string& problem) {
+  const std::string foreign = describe_foreign(text);
+  throw_error(ErrorKind::kInput, "{}: not valid JSON: {}", source,
+              foreign.empty() ? problem : "it " + foreign);
 }
 
-ConfigNode config_of(const nlohmann::ordered_json& json, const std::string& source) {
-  using Type = ConfigNode::Type;
-  ConfigNode node;
-  node.source = source;
-  if (json.is_object()) {
-    node.kind = ConfigNode::Kind::kMap;
-    for (const auto& [name, member] : json.items()) {
-      node.members.emplace_back(name, config_of(member, source));
-    }
-  } else if (json.is_array()) {
-    node.kind = ConfigNode::Kind::kList;
-    node.items.reserve(json.size());
-    for (const auto& item : json) node.items.push_back(config_of(item, source));
-  } else if (!json.is_null()) {
-    node.kind = ConfigNode::Kind::kScalar;
-    node.type = json.is_string() ? Type::kText : json.is_boolean() ? Type::kTruth : Type::kNumber;
-    node.scalar = json.is_string() ? json.get<std::string>() : json.dump();
+// Builds the tree while the parser reads. Time: n log n of the names in an object.
+class ConfigReader : public nlohmann::json_sax<Json> {
+ public:
+  explicit ConfigReader(const std::string& source) : source_(source) {}
+
+  ConfigNode take() { return std::move(root_); }
+  const std::string& problem() const { return problem_; }
+
+  bool null() override { return place(), true; }
+  bool boolean(bool value) override {
+    return scalar(value ? "true" : "false", ConfigNode::Type::kTruth);
   }
-  return node;
-}
+  bool number_integer(number_integer_t value) override { return number(value); }
+  bool number_unsigned(number_unsigned_t value) override { return number(value); }
+  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool string(string_t& value) override {
+    return scalar(std::move(value), ConfigNode::Type::kText);
+  }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool start_object(std::size_t) override { return open(ConfigNode::Kind::kMap); }
+  bool start_array(std::size_t) override { return open(ConfigNode::Kind::kList); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    SIMILE_CHECK(around_.back().names.insert(name).second, ErrorKind::kInput,
+                 "{}: the name \"{}\" occurs twice", source_, name);
+    around_.back().node->members.emplace_back(std::move(name), ConfigNode());
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::json::exception& error) override {
+    problem_ = error.what();
+    return false;
+  }
+
+ private:
+  struct Container {
+    ConfigNode* node;
+    std::set<std::string> names;
+  };
+
+  // The node of the value that was just read. Those around it stay where they are until they end.
+  ConfigNode& place() {
+    ConfigNode* node = &root_;
+    if (!around_.empty()) {
+      ConfigNode& parent = *around_.back().node;
+      node = parent.kind == ConfigNode::Kind::kMap ? &parent.members.back().second
+                                                   : &parent.items.emplace_back();
+    }
+    node->source = source_;
+    return *node;
+  }
+  bool scalar(std::string text, ConfigNode::Type type) {
+    ConfigNode& node = place();
+    node.kind = ConfigNode::Kind::kScalar;
+    node.type = type;
+    node.scalar = std::move(text);
+    return true;
+  }
+  bool number(const Json& value) { return scalar(value.dump(), ConfigNode::Type::kNumber); }
+  bool open(ConfigNode::Kind kind) {
+    SIMILE_CHECK(around_.size() < kDeepest, ErrorKind::kInput,
+                 "{}: JSON nested deeper than {} levels", source_, kDeepest);
+    ConfigNode& node = place();
+    node.kind = kind;
+    around_.push_back({&node, {}});
+    return true;
+  }
+  bool close() {
+    around_.pop_back();
+    return true;
+  }
+
+  const std::string& source_;
+  ConfigNode root_;
+  std::vector<Container> around_;
+  std::string problem_;
+};
 
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& source,
                 const std::vector<JsonStream>& streams) {
-  return parse_as<Json>(text, source, streams);
+  Watcher watcher(source, streams);
+  Json json;
+  try {
+    json = Json::parse(text.begin(), text.end(), [&](int depth, Event event, Json& value) {
+      return watcher.keep(depth, event, value);
+    });
+  } catch (const Json::exception& error) {
+    fail_to_parse(text, source, error.what());
+  }
+  watcher.finish();
+  return json;
 }
 
 Json read_json(const std::string& path) { return parse_json(read_file(path), path); }
@@ -224,7 +277,9 @@ nlohmann::ordered_json json_of(const ConfigNode& node) {
   }
   Ordered json = node.kind == ConfigNode::Kind::kList ? Ordered::array() : Ordered::object();
   for (const ConfigNode& item : node.items) json.push_back(json_of(item));
-  for (const auto& [name, member] : node.members) json[name] = json_of(member);
+  for (const auto& [name, member] : node.members) {
+    json.get_ref<Ordered::object_t&>().emplace_back(name, json_of(member));  // names differ
+  }
   return json;
 }
 
@@ -235,7 +290,7 @@ std::string seal_of(Json object) {
 
 void check_seal(const Json& object, const std::string& source, const std::string& remedy) {
   SIMILE_CHECK(JsonObject(object, source).text(kSeal) == seal_of(object), ErrorKind::kInput,
-               "{} is damaged or was changed by hand: its checksum is another; {}", source, remedy);
+               "{} is damaged or was changed by hand: checksum mismatch; {}", source, remedy);
 }
 
 }  // namespace simile::detail
@@ -243,7 +298,11 @@ void check_seal(const Json& object, const std::string& source, const std::string
 namespace simile {
 
 ConfigNode parse_json_config(std::string_view text, const std::string& source) {
-  return detail::config_of(detail::parse_as<nlohmann::ordered_json>(text, source, {}), source);
+  detail::ConfigReader reader(source);
+  if (!detail::Json::sax_parse(text.begin(), text.end(), &reader)) {
+    detail::fail_to_parse(text, source, reader.problem());
+  }
+  return reader.take();
 }
 
 std::string config_to_json(const ConfigNode& node) {

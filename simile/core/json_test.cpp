@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/core/detail/json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +71,37 @@ TEST(ParseJson, TwiceTheSameNameAtTheTopAndDeepNestingAreErrors) {
   EXPECT_THAT(error_from(R"({"a":1,"b":2,"a":3})"), HasSubstr("the name \"a\" occurs twice"));
   EXPECT_THAT(error_from(std::string(5000, '[')), HasSubstr("nested deeper than 100 levels"));
   EXPECT_THAT(error_from("{\"a\":"), HasSubstr("f.json: not valid JSON"));
+}
+
+TEST(ParseJsonConfig, KeepsOrderAndTypes) {
+  const char* json =
+      R"({"b":[1,-2,0.5,1e3,18446744073709551615],"a":{"t":true,"n":null,"s":"é\n"}})";
+  const ConfigNode node = parse_json_config(json, "body");
+  EXPECT_EQ(config_to_json(node),
+            R"({"b":[1,-2,0.5,1000.0,18446744073709551615],"a":{"t":true,"n":null,"s":"é\n"}})");
+  EXPECT_EQ(node.find("a")->find("s")->type, ConfigNode::Type::kText);
+  EXPECT_EQ(node.find("a")->find("t")->where(), "body");
+}
+
+TEST(ParseJsonConfig, RefusesANameTwiceAnywhereAndWhatIsNoJson) {
+  const auto error = [](const std::string& json) {
+    return error_of([&] { parse_json_config(json, "body"); });
+  };
+  EXPECT_THAT(error(R"({"a":1,"b":2,"a":3})"), HasSubstr("body: the name \"a\" occurs twice"));
+  EXPECT_THAT(error(R"([{"m":{"a":1,"a":1}}])"), HasSubstr("the name \"a\" occurs twice"));
+  EXPECT_EQ(error(R"([{"a":1},{"a":{"a":1}}])"), "");
+  EXPECT_EQ(error(std::string(100, '[') + std::string(100, ']')), "");
+  EXPECT_THAT(error(std::string(101, '[')), HasSubstr("nested deeper than 100 levels"));
+  for (const char* bad : {"", "{\"a\":", "[1,]", "1 2", "NaN", "{a:1}", "\"\xff\""}) {
+    EXPECT_THAT(error(bad), HasSubstr("body: not valid JSON")) << bad;
+  }
+}
+
+// Each name was once compared with all before it: this did not end within minutes.
+TEST(ParseJsonConfig, ReadsManyNames) {
+  std::string json = "{";
+  for (int i = 0; i < 300000; ++i) json += fmt::format("{}\"{}\":0", i == 0 ? "" : ",", i);
+  EXPECT_EQ(config_to_json(parse_json_config(json + "}", "body")), json + "}");
 }
 
 }  // namespace

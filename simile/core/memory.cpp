@@ -4,6 +4,7 @@
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,7 +13,6 @@
 #include <new>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "simile/core/check.h"
@@ -41,7 +41,7 @@ int64_t read_number(const std::string& path) {
   return file >> value ? value : -1;
 }
 
-// What a group's limit leaves; its cached file pages can be freed.
+// Memory left under a group's limit; its cached file pages count as free.
 int64_t group_memory(const std::string& folder, const char* limit_name, const char* used_name,
                      const char* cache_name) {
   const int64_t limit = read_number(folder + limit_name), used = read_number(folder + used_name);
@@ -50,7 +50,7 @@ int64_t group_memory(const std::string& folder, const char* limit_name, const ch
   return std::max<int64_t>(0, limit - used + cache);
 }
 
-// Of the group named in /proc/self/cgroup, or, as containers see it, of the root.
+// The least memory left in the group of /proc/self/cgroup or, inside containers, in the root.
 int64_t smallest_group_memory() {
   int64_t least = kUnknown;
   std::ifstream file("/proc/self/cgroup");
@@ -118,9 +118,15 @@ Shelf& shelf() {
 int64_t available_memory() {
   constexpr const char* kPath = "/proc/meminfo";
   const int64_t free = read_entry(kPath, "MemAvailable:");
-  const int64_t of_group = smallest_group_memory();
-  if (free < 0) return of_group;
-  return std::min(of_group, 1024 * (free + std::max<int64_t>(0, read_entry(kPath, "SwapFree:"))));
+  int64_t least = smallest_group_memory();
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    const int64_t used = 1024 * std::max<int64_t>(0, read_entry("/proc/self/status", "VmSize:"));
+    const auto most = static_cast<int64_t>(limit.rlim_cur);
+    least = std::min(least, std::max<int64_t>(0, most - used));
+  }
+  if (free < 0) return least;
+  return std::min(least, 1024 * (free + std::max<int64_t>(0, read_entry(kPath, "SwapFree:"))));
 }
 
 void prefer_large_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
@@ -138,7 +144,7 @@ float* FloatBuffer::reserve(int64_t size) {
   release();
   const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + kLine - 1) / kLine * kLine;
   alignment_ = bytes >= 2 * kHugePage ? kHugePage : kLine;
-  // Systems hand out memory that they do not have and kill who uses it.
+  // Systems hand out memory that they do not have and kill the process that uses it.
   if (bytes < kLarge || bytes <= static_cast<uint64_t>(available_memory())) {
     data_ = static_cast<float*>(::operator new (bytes, std::align_val_t{alignment_}, std::nothrow));
   }

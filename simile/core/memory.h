@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: how much is left, so that a request beyond it ends with a message and not with a kill, how
-// it is mapped, and buffers of floats that are used again.
+// Memory: how much is left, so that a request beyond it ends with a message and not with a kill,
+// how it is mapped, and buffers of floats that are used again.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace simile {
 
-// Bytes that this process may still take: what the system has free or can free, and no more than
-// its control group's limit leaves. The largest number where the system does not tell.
+// Bytes that this process may still take: memory that the system has free or can free, within its
+// control group's limit. The largest number if the system does not report it.
 int64_t available_memory();
 
-// Asks for large pages under what is read here and there in this memory: they spare most of the
-// look-ups of addresses. Nothing happens where the system has none.
+// Asks for large pages for memory that is read at random: they save most address look-ups. Nothing
+// happens where the system has none.
 void prefer_large_pages(void* data, size_t bytes);
 
-// Memory for floats that is kept and reused: grows when more is asked for, never shrinks, holds no
-// particular values. Aligned to a cache line (64 bytes) at least.
+// Reusable memory for floats: grows when more is needed, never shrinks, and is not initialised.
+// Aligned to a cache line (64 bytes) at least.
 class FloatBuffer {
  public:
   FloatBuffer() = default;
@@ -29,8 +29,7 @@ class FloatBuffer {
   }
   ~FloatBuffer() { release(); }
 
-  // Room for `size` floats; what was in it is lost when it grows. Errors: kFailed where that much
-  // memory is not free.
+  // Room for `size` floats; growing loses the content. Errors: kFailed without enough memory.
   float* reserve(int64_t size);
 
   float* data() { return data_; }
@@ -51,8 +50,8 @@ class FloatBuffer {
 };
 
 // Memory for floats that comes from work done before: large buffers that are needed again and again
-// for a while, such as once in each step of training, without asking the system for pages each time.
-// The process keeps a few buffers that were given back. Any thread may take and give back.
+// for a while, such as once in each step of training, without asking the system for pages each
+// time. The process keeps a few buffers that were given back. Any thread may take and give back.
 class LentFloats {
  public:
   // Room for `size` floats, of no particular values, aligned as FloatBuffer. Errors: kFailed

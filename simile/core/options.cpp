@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
@@ -173,13 +172,18 @@ class Reader : public OptionVisitor {
 
   void read_as(const std::string& name, const ConfigNode& node, const OptionValue::List& list,
                const OptionInfo& info) {
-    const bool is_list = node.kind == Kind::kList;
     const auto example = list.element(list.size);
+    const bool of_lists = std::holds_alternative<OptionValue::List>(example.reference());
+    // A list may mean a list of lists with that one list.
+    const bool is_one_list = of_lists && info.takes_one && node.kind == Kind::kList &&
+                             !node.items.empty() && node.items[0].kind != Kind::kList;
+    const bool is_list = node.kind == Kind::kList && !is_one_list;
     const bool of_structs = std::holds_alternative<Members>(example.reference());
     const bool of_texts = std::holds_alternative<std::string*>(example.reference());
     const bool fits = of_texts == (node.type == ConfigNode::Type::kText);
-    const bool is_scalar = node.kind == Kind::kScalar && (!is_json_ || (info.takes_one && fits));
-    const bool is_one = is_scalar || (of_structs && !is_json_);
+    const bool is_scalar =
+        node.kind == Kind::kScalar && !of_lists && (!is_json_ || (info.takes_one && fits));
+    const bool is_one = is_scalar || is_one_list || (of_structs && !is_json_);
     if (!is_list && !is_one) fail(name, node, expected_list(list, info));
     const size_t count = is_list ? node.items.size() : 1;
     list.resize(0);
@@ -190,7 +194,7 @@ class Reader : public OptionVisitor {
       }
       const bool is_numbered = of_structs || (is_json_ && is_list);
       read(is_numbered ? element_name(name, i) : name, is_list ? node.items[i] : node,
-           list.element(i), info);
+           list.element(i), of_lists ? info.with(&OptionInfo::takes_one, false) : info);
     }
   }
 
@@ -222,7 +226,8 @@ class Reader : public OptionVisitor {
         std::holds_alternative<double*>(kind) || std::holds_alternative<float*>(kind);
     if (std::holds_alternative<Members>(kind)) return "a list of objects";
     if (is_text) return info.takes_one ? "a text or a list of texts" : "a list of names or texts";
-    return is_number ? "a list of numbers" : "a list";
+    if (is_number) return "a list of numbers";
+    return info.takes_one ? "a list of numbers or a list of such lists" : "a list";
   }
 
   // Whether the node is a single value that may be of this type.
@@ -287,8 +292,8 @@ class Reader : public OptionVisitor {
                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
   }
 
-  // ", did you mean 'stages.0.epochs'?": a key that stands elsewhere in the file, what trainers
-  // elsewhere call an option, or a slip of the pen.
+  // ", did you mean 'stages.0.epochs'?": a key that belongs elsewhere in the file, another
+  // trainer's name of an option, or a typo.
   std::string guess(const std::string& key) const {
     PathCollector all("");
     root_(all);
@@ -367,7 +372,7 @@ class JsonWriter : public OptionVisitor {
   }
 };
 
-// The schema of a struct's JSON. Of what has an example instead of a value, defaults are left out.
+// The schema of a struct's JSON. Members that have an example instead of a value get no default.
 class SchemaWriter : public OptionVisitor {
  public:
   Json schema = {{"type", "object"}};
@@ -427,7 +432,9 @@ class SchemaWriter : public OptionVisitor {
             return number;
           } else if constexpr (std::is_same_v<Reference, OptionValue::List>) {
             const OptionValue example = reference.element(reference.size);
-            Json element = schema_of(example, info);
+            const bool of_lists = std::holds_alternative<OptionValue::List>(example.reference());
+            Json element =
+                schema_of(example, of_lists ? info.with(&OptionInfo::takes_one, false) : info);
             if (std::holds_alternative<OptionValue::Optional>(example.reference())) {
               element["nullable"] = true;
             }

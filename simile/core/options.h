@@ -10,9 +10,9 @@
 //     }
 //   };
 //
-// A field is a bool, a whole number (int64_t, int32_t), a number (double, float), a text, a part of
-// the file as it stands (ConfigNode), another such struct, or an optional, a list (std::vector) or
-// a map (std::map by text) of any of these, nested as deep as needed.
+// A field is a bool, a whole number (int64_t, int32_t), a number (double, float), a text, a raw
+// part of the file (ConfigNode) or another such struct. It may also be an optional, a list
+// (std::vector) or a map (std::map by text) of any of these, nested as needed.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct OptionInfo {
   bool is_required = false;  // a reader refuses input without it
   bool takes_one = false;    // in JSON, one value in place of a list is a list of one
   bool is_nullable = false;  // in JSON, an optional without a value is written as null
-  // For a part of the file as it stands: examples of the types it may have, for the schema.
+  // For a raw part of the file: examples of the types it may have, for the schema.
   std::vector<std::shared_ptr<const OptionValue>> shapes = {};
   // On the command line: names in place of that of the field, as "-o,--output"; a name without
   // dashes is that of a positional argument.
@@ -172,7 +172,7 @@ class OptionVisitor {
     if (!is_left_out(name)) visit_value(name, OptionValue::of(value), info);
   }
 
-  // The fields that `members` visits, but for those named.
+  // The fields that `members` visits, except those named.
   void all_but(std::vector<std::string> names, const Members& members);
 
   // A field that input must have, and output always has.
@@ -183,8 +183,8 @@ class OptionVisitor {
 
   // The options that `members` visits belong to some values of the option `choice` of the same
   // struct, such as the order `words`: with another value they would do nothing, unseen, and
-  // find_foreign_options() (simile/core/unused_options.h) refuses them. What documents them begins
-  // with these values, where `choice` was visited before.
+  // find_foreign_options() (simile/core/unused_options.h) refuses them. Their documentation begins
+  // with these values if `choice` was visited before.
   void only_for(const char* choice, std::vector<std::string> values, const Members& members);
 
   // A struct with its own visit(). In a recipe, a single value in its place sets its first field:
@@ -194,7 +194,7 @@ class OptionVisitor {
     visit_group(name, help, [&](OptionVisitor& v) { options.visit(v); });
   }
 
-  // A list of such structs. In a recipe, one map in its place is a list of one.
+  // A list of such structs. In a recipe, a single map means a list of one.
   template <typename T>
   void list(const char* name, std::vector<T>& items, const std::string& help) {
     visit_list(name, help,
@@ -215,8 +215,7 @@ class OptionVisitor {
     std::vector<std::string> values;
   };
   const std::vector<Owners>& owners() const { return owners_; }  // of the option visited now
-  // What the help of the option visited now begins with: "words, clusters: ", "all but sgd: ", or
-  // nothing.
+  // The beginning of the current option's help: "words, clusters: ", "all but sgd: ", or nothing.
   std::string owner_prefix() const;
 
  private:
@@ -227,8 +226,8 @@ class OptionVisitor {
   std::vector<std::string> left_out_;
 };
 
-// Fields of a struct that are given one by one, such as flags, to be put over those of another. To
-// a visitor each is an optional without a value. Must stay where it is while a visitor is in use.
+// Fields of a struct that are given one by one, such as flags, and override those of another. To a
+// visitor each is an optional without a value. Must stay where it is while a visitor is in use.
 template <typename T>
 class GivenOptions {
  public:
@@ -249,9 +248,9 @@ class GivenOptions {
   std::vector<std::string> names_;
 };
 
-// What a reader takes. A recipe is written by people: an unknown key is a mistake, a single value
-// stands for a list of one, and texts and numbers are told apart by the field. JSON comes from
-// programs: an unknown key is ignored, and types are those that JSON has.
+// The source that a reader reads. People write recipes: an unknown key is an error, a single value
+// means a list of one, and the field decides between text and number. Programs write JSON: unknown
+// keys are ignored, and JSON's own types count.
 enum class OptionSource { kRecipe, kJson };
 
 // A value that cannot be used. what() is the place in the file, ": " and the problem.

@@ -219,11 +219,11 @@ TEST(Options, PathsStartFromTheRecipesFolderAndNamesStay) {
     return paths;
   };
   EXPECT_EQ(read_paths("data: x.tsv").data, folder + "x.tsv");
-  EXPECT_EQ(read_paths("model: simile-mini").model, "simile-mini");
+  EXPECT_EQ(read_paths("model: simile-mini-3").model, "simile-mini-3");
   EXPECT_EQ(read_paths("model: beside").model, "beside");  // a folder of something else
   write_file_atomic(folder + "beside/config.json", "{}");
   EXPECT_EQ(read_paths("model: beside").model, folder + "beside");
-  EXPECT_EQ(read_paths("model: ./simile-mini").model, folder + "simile-mini");
+  EXPECT_EQ(read_paths("model: ./simile-mini-3").model, folder + "simile-mini-3");
   EXPECT_EQ(read_paths("model: a/b").model, "a/b");  // of the hub
   make_folders(folder + "a/b");
   EXPECT_EQ(read_paths("model: a/b").model, folder + "a/b");

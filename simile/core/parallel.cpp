@@ -3,8 +3,6 @@
 
 #include <omp.h>
 
-#include <algorithm>
-
 namespace simile {
 
 int thread_count() { return omp_get_max_threads(); }

@@ -12,7 +12,7 @@ namespace simile {
 // Threads used by parallel work; defaults to the processors this process may run on.
 int thread_count();
 
-// Sets it (at least 1) for OpenMP and all that stands on it. Call before work starts, from one
+// Sets it (at least 1) for OpenMP and everything built on it. Call before work starts, from one
 // thread.
 void set_thread_count(int count);
 

@@ -24,7 +24,7 @@ uint64_t stream_key(uint64_t seed, std::string_view name);
 
 class RandomStream {
  public:
-  // `substream` tells apart the epochs (or steps) of one named stream.
+  // `substream` separates the epochs (or steps) of one named stream.
   RandomStream(uint64_t seed, std::string_view name, uint64_t substream = 0);
 
   uint32_t next();                 // uniform 32 bits

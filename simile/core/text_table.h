@@ -32,7 +32,7 @@ std::string markdown_table(const TableRows& rows);
 // A fraction x 100 with two digits, any other figure with four; "+1.23" with a sign.
 std::string show_figure(double value, bool is_fraction, bool with_sign = false);
 
-// "0.0123", and "< 0.0001" for what four digits would show as 0.
+// "0.0123", and "< 0.0001" for values that four digits would show as 0.
 std::string show_p(double p);
 // "p = 0.0123", "p < 0.0001".
 std::string show_p_equation(double p);

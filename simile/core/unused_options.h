@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that would do nothing, unseen: those that only some choices have, as
+// Finds options that would silently do nothing: those that only some choices have, as
 // OptionVisitor::only_for() declares them (`shingle` belongs to the order `words`, `label` to the
-// format `classes`), and those that are idle beside what others say (`teacher_precision` where there
-// are no teachers).
+// format `classes`), and those that other options make idle (`teacher_precision` without teachers).
 #pragma once
 
 #include <string>
@@ -12,9 +11,9 @@
 
 namespace simile {
 
-// What to say of options that have a value which is neither their default nor empty though the value
-// of the option `choice` does not take them, with the values that do; empty where there are none. `kind` is what messages call the
-// choice, such as "format". `untouched` visits the same options with their defaults.
+// A message about options that are set (neither default nor empty) although the value of the option
+// `choice` does not use them; it names the values that do. Empty if there are none. `kind` names
+// the choice in messages ("format"). `untouched` visits the options with their defaults.
 std::string find_foreign_options(const std::string& kind, const std::string& choice,
                                  const OptionVisitor::Members& members,
                                  const OptionVisitor::Members& untouched);
@@ -33,7 +32,7 @@ struct IdleRule {
   std::string reason;                // what follows "does nothing": "without `teachers`"
 };
 
-// Of a rule that applies: its options that have a value other than their default.
+// The options of a rule that applies whose values differ from their defaults.
 struct IdleOptions {
   std::vector<std::string> names;
   std::string reason;
@@ -42,9 +41,9 @@ struct IdleOptions {
   std::string to_line() const;
 };
 
-// One for each rule that finds any, in the order of `rules`. `untouched` visits the same options
-// with their defaults. Which were written down and left at their default is not known, and does no
-// harm. Names that are not there are passed over.
+// One entry for each rule that finds any, in the order of `rules`. `untouched` visits the same
+// options with their defaults. An option that was set to its default value is not found; that does
+// no harm. Unknown names are ignored.
 std::vector<IdleOptions> find_idle_options(const OptionVisitor::Members& members,
                                            const OptionVisitor::Members& untouched,
                                            const std::vector<IdleRule>& rules);

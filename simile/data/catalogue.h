@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public data sets that `simile data get` fetches by name, where they are and what they are.
+// Public data sets that `simile data get` fetches by name: their addresses and descriptions.
 //
 // Files are stored as their publishers serve them and archives are not unpacked; `advice` of a set
-// says what to do next. A set comes with its publisher's licence, which may forbid what you plan.
+// is the next step for the user. A set comes with its publisher's licence, which may forbid what
+// you plan.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,7 @@ struct CatalogueSet {
   void visit(OptionVisitor& v);
 };
 
-// The sets known to this version. Checksums are those that publishers or other catalogues publish;
-// where none was found, it is empty.
+// The sets known to this version, with checksums where publishers or other catalogues have them.
 const std::vector<CatalogueSet>& builtin_catalogue();
 
 // A catalogue of your own: YAML or JSON, {sets: [{name: ..., files: [{url: ...}]}]}. Errors:

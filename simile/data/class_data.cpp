@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/class_data.h"
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -12,14 +9,14 @@
 #include "simile/data/detail/pair_rows.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
+#include "simile/data/pair_data.h"
 #include "simile/data/reader.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
 
-// Classes by name, numbered from 0; names that come up get the next number unless the classes were
-// given.
+// Classes by name, numbered from 0; new names get the next number unless classes were given.
 class ClassNumbers {
  public:
   explicit ClassNumbers(const std::vector<std::string>& given) : is_open_(given.empty()) {
@@ -59,9 +56,7 @@ void sort_classes(PairDataset& data) {
   });
   const auto comes_before = [&](size_t a, size_t b) {
     int64_t x = 0, y = 0;
-    if (by_number && parse_number(found[a], x) && parse_number(found[b], y) && x != y) {
-      return x < y;
-    }
+    if (by_number && parse_number(found[a], x) && parse_number(found[b], y) && x != y) return x < y;
     return found[a] < found[b];
   };
   std::vector<size_t> order(found.size());
@@ -185,8 +180,7 @@ PairDataset read_class_data(const PairDataOptions& options) {
 PairDataset read_nli_pairs(const PairDataOptions& options) {
   const std::vector<std::string>& labels = options.class_names;
   SIMILE_CHECK(labels.empty() || labels.size() == 3, ErrorKind::kRecipe,
-               "class_names of the format nli: expected three, of entailment, neutral "
-               "and contradiction, found {}",
+               "class_names of nli: expected entailment, neutral and contradiction, found {} names",
                labels.size());
   TableReader reader(
       pair_files(options),

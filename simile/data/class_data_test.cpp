@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/data/class_data.h"
-
 #include <gmock/gmock.h>
 
 #include "simile/core/file.h"
@@ -249,7 +247,7 @@ TEST(NliPairs, LabelsMayHaveOtherNames) {
   EXPECT_THAT(error_of([&] {
                 read_nli_pairs(nli_options(path, {"Good", "Bad"}));
               }),
-              HasSubstr("expected three"));
+              HasSubstr("expected entailment, neutral and contradiction, found 2 names"));
   EXPECT_THAT(error_of([&] {
                 read_nli_pairs(nli_options(path, {"Good", "Maybe", "Bad"}));
               }),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/column_kinds.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include "simile/core/error.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/reader.h"
 #include "simile/data/text_match.h"
 #include "simile/text/utf8.h"
 

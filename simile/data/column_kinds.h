@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a table's columns, to tell a wrong mapping from a right one, and the mapping of
-// scores as annotators give them (0 to 5, 1 to 5, -1 to 1) to 0 .. 1.
+// The contents of a table's columns, to detect a wrong mapping, and the mapping of scores as
+// annotators give them (0 to 5, 1 to 5, -1 to 1) to 0 .. 1.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,8 @@
 namespace simile {
 
 // kNumber: every field that is not empty is a number. kId: at least 95 % are one word with a digit,
-// hyphen, slash or underscore.
-// kLabel: at most ten values, each in at least five rows on average, of two words at most. kText:
-// all others.
+// hyphen, slash or underscore. kLabel: at most ten values, each in at least five rows on average,
+// of two words at most. kText: all others.
 enum class ColumnKind { kEmpty, kNumber, kId, kLabel, kText };
 
 struct ColumnSummary {
@@ -37,15 +36,15 @@ std::vector<ColumnSummary> summarise_columns(const std::string& path,
 // "id (ids), sentence1 (texts), score (numbers from 0 to 5)"
 std::string describe(const std::vector<ColumnSummary>& columns);
 
-// "; the columns look like: ...; map a column of numbers: `score: rating`" for a score that is no
-// number, or an empty text when the file tells nothing.
+// "; the columns look like: ...; map a column of numbers: `score: rating`" for a score that is not
+// a number, or an empty text if the file gives no hint.
 std::string suggest_score_column(const std::string& path, const TableOptions& table = {});
 
-// The mapping of a text side: what it is for ("left"), and its column.
+// The mapping of a text side: its purpose ("left"), and its column.
 using SideColumn = std::pair<std::string, std::string>;
 
-// A side that is mapped to numbers, ids or labels while a column of texts is not mapped to any
-// side: what is wrong and how to map it, or an empty text.
+// A message about a side that is mapped to numbers, ids or labels while a column of texts is not
+// mapped to any side, with a better mapping; or an empty text.
 std::string find_misplaced_side(const std::string& path, const std::vector<SideColumn>& sides,
                                 const TableOptions& table = {});
 
@@ -55,10 +54,10 @@ struct ScoreMapping {
   double scale = 1;
 };
 
-// The mapping that brings the range of an annotation scale to [0, 1], guessed from the lowest and
-// highest score found: the scale ends at the highest if that is a whole number up to 10, otherwise
-// at the next of 1, 4, 5, 10, 100 and so on; it begins at 0, at 1 if no score is lower and it ends
-// above 1, and below zero at the mirror of such an end.
+// The mapping of an annotation scale to [0, 1], guessed from the lowest and highest score. The
+// scale ends at the highest if that is a whole number up to 10, otherwise at the next of 1, 4, 5,
+// 10, 100 and so on. It begins at 0; at 1 if no score is lower and it ends above 1; with negative
+// scores at the mirror of such an end.
 ScoreMapping guess_score_mapping(double minimum, double maximum);
 
 // "set data.score_scale: 5", "set data.score_offset: 1 and data.score_scale: 4".

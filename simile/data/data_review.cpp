@@ -34,6 +34,22 @@ int64_t median_words(const std::vector<TextForm>& forms) {
   return *middle;
 }
 
+bool is_seen(const DataReview& training, const TextForm& text) {
+  return text.is_telling() &&
+         (contains(training.left, text.key) || contains(training.right, text.key));
+}
+
+// Distinct texts of `forms`, and those of them that are seen.
+std::pair<int64_t, int64_t> count_seen(const DataReview& training,
+                                       const std::vector<TextForm>& forms) {
+  std::vector<uint64_t> seen;
+  for (const TextForm& form : forms) {
+    if (is_seen(training, form)) seen.push_back(form.key);
+  }
+  return {static_cast<int64_t>(key_set(forms).size()),
+          static_cast<int64_t>(key_set(std::move(seen)).size())};
+}
+
 }  // namespace
 
 DataReview review_pairs(const PairDataset& data, const std::string& file) {
@@ -127,26 +143,6 @@ TestReview::TestReview(const TestTexts& texts) : is_ranking(texts.is_ranking) {
 double Leak::found_share() const { return share(found, examples); }
 
 double Leak::texts_share() const { return share(texts_found, texts); }
-
-namespace {
-
-bool is_seen(const DataReview& training, const TextForm& text) {
-  return text.is_telling() &&
-         (contains(training.left, text.key) || contains(training.right, text.key));
-}
-
-// Distinct texts of `forms`, and those of them that are seen.
-std::pair<int64_t, int64_t> count_seen(const DataReview& training,
-                                       const std::vector<TextForm>& forms) {
-  std::vector<uint64_t> seen;
-  for (const TextForm& form : forms) {
-    if (is_seen(training, form)) seen.push_back(form.key);
-  }
-  return {static_cast<int64_t>(key_set(forms).size()),
-          static_cast<int64_t>(key_set(std::move(seen)).size())};
-}
-
-}  // namespace
 
 Leak find_leak(const DataReview& training, const TestReview& test) {
   Leak leak;

@@ -5,7 +5,6 @@
 // Equal texts are found by simile/data/text_match.h. Memory: 8 to 16 bytes a text; no text is kept.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -34,8 +33,7 @@ struct DataReview {
 
 DataReview review_pairs(const PairDataset& data, const std::string& file);
 
-// The texts of a test, as views: columns of pairs, single texts (right is null), or queries and
-// the documents to be ranked.
+// The texts of a test, as views: pairs, single texts (right is null), or queries and documents.
 struct TestTexts {
   const std::vector<std::string>* left = nullptr;
   const std::vector<std::string>* right = nullptr;
@@ -77,7 +75,7 @@ struct Leak {
 };
 Leak find_leak(const DataReview& training, const TestReview& test);
 
-// Are the training set's sides those of the test, or the other way round?
+// Whether the training set's sides match those of the test, or are exchanged.
 struct SideMatch {
   double straight = 0;   // the larger share of the distinct texts of a side that are on its side
   double exchanged = 0;  // of the test; and on the other side

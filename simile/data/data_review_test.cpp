@@ -182,7 +182,7 @@ TEST(DataReview, SidesAreExchangedWhenTextsAreFoundOnTheOtherSide) {
 }
 
 TEST(DataReview, SidesThatAreAlikeAreNotExchanged) {
-  // Duplicate questions: every text stands on both sides.
+  // Duplicate questions: every text is on both sides.
   PairDataset data = numbered(0, 50, "question", "question");
   const TestReview test(pair_texts(data));
   EXPECT_FALSE(match_sides(review_pairs(data, "f"), test).is_mistake());

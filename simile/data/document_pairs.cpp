@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/document_pairs.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/data/detail/article.h"
@@ -17,8 +13,7 @@
 namespace simile {
 namespace {
 
-// A text of an article: one run of it or, where `second` is not empty, two runs with what stands
-// between them left out.
+// A text of an article: one run of it or, where `second` is not empty, two without what is between.
 struct Passage {
   std::string_view first, second;
 
@@ -31,13 +26,13 @@ struct Passage {
   }
 };
 
-// A text that may be a negative, and where it stands: the number of its sentence or paragraph.
+// A text that may be a negative, and its place: the number of its sentence or paragraph.
 struct Candidate {
   int64_t position;
   std::string_view text;
 };
 
-// Negatives stand at `before` or earlier, or at `after` or later.
+// Negatives are at `before` or earlier, or at `after` or later.
 struct NearPair {
   std::string_view left;
   Passage right;
@@ -164,7 +159,7 @@ ArticlePairs find_article_leads(const Article& article, const DocumentPairOption
   return found;
 }
 
-// The title with paragraphs `begin` up to `end`, as far as there are so many.
+// The title with paragraphs `begin` up to `end`, as far as they exist.
 ArticlePairs pair_title(const Article& article, const DocumentPairOptions& options, size_t begin,
                         size_t end) {
   ArticlePairs found;
@@ -227,8 +222,7 @@ std::vector<PairFinder> choose_pair_finders(const DocumentPairOptions& options) 
   return finders;
 }
 
-// Uniform among the candidates far enough away; empty when there is none. One that repeats a text
-// of the pair gives way to the next.
+// Uniform among the candidates far enough away that repeat no text of the pair; or empty.
 std::string_view choose_negative(const std::vector<Candidate>& candidates, const NearPair& pair,
                                  RandomStream stream) {
   const auto far =

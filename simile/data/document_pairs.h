@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training pairs out of plain articles: texts that stand near each other mean more alike than texts
-// further away, and those of one article are the hard cases.
+// Training pairs out of plain articles: texts near each other are more similar in meaning than
+// texts further apart, and texts of one article are the hard cases.
 //
 // The file has one paragraph a line and a blank line between articles; plain, .gz or .zst. With
 // `titles` the first line of an article is its title, otherwise a paragraph. Kinds of pairs:
@@ -13,13 +13,12 @@
 //   title_lead              the title of the article, and its first paragraph
 //   title_paragraph         the title of the article, and each later paragraph
 //
-// Sentences are those of simile/text/passages.h, words what white space separates. A
+// Sentences are those of simile/text/passages.h; white space separates words. A
 // sentence serves only with minimum_words to maximum_words words, a title with any number. A
-// paragraph (or its rest) is cut after the last sentence that keeps it within maximum_words, and
-// serves when at least one sentence fits and what is left has minimum_words. The rest of a
-// sentence_rest is cut between words, to maximum_words / 2 words before the sentence and as many
-// after it; a side may be longer by what the other lacks, and a space replaces the sentence. Pairs
-// of equal texts are left out.
+// paragraph (or its rest) is cut after the last sentence that keeps it within maximum_words, and is
+// used if at least one sentence fits and the rest has minimum_words. The rest of a sentence_rest is
+// cut between words, to maximum_words / 2 words before the sentence and as many after it; a side
+// may have what the other lacks. A space replaces the sentence. No equal texts.
 //
 // With hard_negatives, each pair has one text that does not match the left one, drawn uniformly
 // from the texts of the right one's kind (sentences, rests, paragraphs) in the same article:
@@ -68,17 +67,15 @@ struct DocumentPairOptions {
     v.field("hard_negatives", hard_negatives,
             {"give each pair a text of the same article, further away, that does not match; pairs "
              "of articles too short for one are left out"});
-    v.field("negative_distance", negative_distance,
-            {"hard_negatives: sentences, or for the other kinds paragraphs, from a pair to its "
-             "negative",
-             "", 1});
+    v.field(
+        "negative_distance", negative_distance,
+        {"hard_negatives: sentences (other kinds: paragraphs) from a pair to its negative", "", 1});
     v.field("minimum_words", minimum_words, {"shorter sentences are not used", "words", 1});
     v.field(
         "maximum_words", maximum_words,
         {"longer sentences are not used, longer paragraphs are cut after a sentence", "words", 1});
     v.field("language", language,
-            {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
-             "ru; others have none"});
+            {"language of the abbreviations that end no sentence: de, en, es, fr, it, pt or ru"});
     v.field("seed", seed, {"chooses the negatives, and the pairs where a limit is set"});
   }
 };
@@ -88,7 +85,7 @@ struct DocumentPairOptions {
 // memory is that of the sample and of one article. The negative of a pair does not depend on the
 // limit. Errors: ErrorKind::kRecipe for no kind, an unknown or repeated one, one of titles without
 // `titles` or with hard_negatives, or minimum_words over maximum_words; ErrorKind::kInput for a
-// file that yields no pair, and what LineReader reports.
+// file that yields no pair, and the errors of LineReader.
 PairDataset read_document_pairs(const std::vector<std::string>& paths,
                                 const DocumentPairOptions& options, int64_t limit);
 

@@ -2,7 +2,6 @@
 #include "simile/data/download.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -153,8 +151,7 @@ class Downloader {
             ? fmt::format("'{0}' is there with the checksum {1}, and which is right is not known "
                           "here; remove it, or if you trust it add --accept-checksum {1}",
                           download_.path, checksum)
-            : fmt::format("'{}' is there with the checksum {}, expected {}; remove it, or choose "
-                          "another folder",
+            : fmt::format("'{}' is there with the checksum {}, expected {}; remove it",
                           download_.path, checksum, download_.checksum));
     events_.info(fmt::format("{}: is there already", download_.path));
     return checksum;
@@ -215,7 +212,7 @@ class Downloader {
     taker.wait = [&] { report(total); };
     const WebAnswer answer = send(request, taker);
     const int status = answer.status;
-    // All of it was there, as the checksum will tell; else the part belongs to another file.
+    // Either the file is complete, as the checksum will show, or the part belongs to another file.
     if (status == kRangeNotSatisfiable) return {true, false, ""};
     if (status == 200 || status == kPartial) {
       if (answer.problem.empty()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetches a file over http or https, in as many attempts as it takes, and only keeps what has the
-// right checksum.
+// Fetches a file over http or https, in as many attempts as it takes, and checks its checksum.
 //
 // Bytes are written to `path`.part; when an attempt breaks off, the next one asks the server for
 // the rest (a Range request), also in a later call. A server that sends all of the file again is
@@ -34,19 +33,19 @@ struct DownloadOptions {
 
 // Returns the file's checksum, "sha256:HEX" unless `checksum` is an md5. A file at `path` with the
 // right checksum is not fetched again. Progress in bytes goes to `events`, which may throw to stop;
-// what was fetched is kept.
+// fetched bytes are kept.
 //
-// Errors: ErrorKind::kUsage for a URL or checksum of another form; ErrorKind::kFailed when the
-// server cannot be reached, answers otherwise (404 and the like at once), or sends what has another
-// checksum (which is then removed), and when no checksum is known: the message says the one
-// computed, the file stays as .part; ErrorKind::kInput for a file at `path` with another checksum;
-// ErrorKind::kIo for what cannot be written.
+// Errors: kUsage for a URL or checksum of another form; kFailed if the server cannot be reached,
+// answers with an error (404 and the like at once), or sends a file with another checksum (which is
+// then removed), and if no checksum is known: the message has the computed one, and the file stays
+// as .part; kInput for a file at `path` with another checksum; kIo for what cannot be written.
 std::string download(const Download& download, const DownloadOptions& options, EventSink& events);
 
 // Waits before the next attempt after `idle` of them that brought nothing; `events` may throw.
 void wait_for_attempt(int64_t idle, const DownloadOptions& options, EventSink& events);
 
-// "sha256:HEX" or "md5:HEX" of a file, or "git:HEX", which is the SHA-1 that Git names it by. Errors: ErrorKind::kInput for one that cannot be read.
+// "sha256:HEX" or "md5:HEX" of a file, or "git:HEX", which is the SHA-1 that Git names it by.
+// Errors: ErrorKind::kInput for one that cannot be read.
 std::string file_checksum(const std::string& path, const std::string& algorithm = "sha256");
 
 }  // namespace simile

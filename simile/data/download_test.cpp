@@ -35,7 +35,7 @@ DownloadOptions quick() {
   return options;
 }
 
-// What the server was asked for, and how it behaves.
+// Records what the server was asked for, and sets how it behaves.
 class DownloadTest : public ::testing::Test {
  protected:
   DownloadTest() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a newcomer's files are like, and what is said of them.
+// Files as newcomers write them, and the messages about them.
 #include <gmock/gmock.h>
 
 #include "simile/data/detail/packed_files_test.h"
@@ -34,6 +34,10 @@ TEST(Hints, FilesOfOtherFormsAreToldWithWhatToDo) {
       {"bare.csv", "s\0e\0n\0"s,
        "is UTF-16 without a byte order mark; name its encoding: utf-16le"},
       {"big.csv", "\0s\0e\0n"s, "name its encoding: utf-16be"},
+      {"tracks.tsv", "OggS\n"s + std::string(80, '\0'), "its first bytes are not text"},
+      {"weights.csv", "\x3c\0\0\0\0\0\0\0{\"a\": 0}"s, "the weights of a model (safetensors)"},
+      {"gone.csv", "\n<!DOCTYPE html>\n", "a web page (HTML)"},
+      {"word.csv", "{\\rtf1 hello}\n", "RTF"},
       {"mac.tsv", "sentence1\tsentence2\ra\tb\r", "lines end in CR alone"},
       {"semi.csv", "sentence1;sentence2;score\na;b;c;1\n",
        "separated by ;, expected commas: name it with delimiter: ';'"},
@@ -81,9 +85,9 @@ TEST(Hints, PairsNeedNoScoreAndMayHaveTheUsualNames) {
   EXPECT_THAT(plain.right, ElementsAre("b"));
   EXPECT_THAT(plain.score, ElementsAre(1));
   EXPECT_FALSE(plain.has_scores);
-  EXPECT_THAT(plain.notes, Contains(HasSubstr("no column 'score', so that all 1 pairs")));
+  EXPECT_THAT(plain.notes, Contains(HasSubstr("no column 'score': all 1 pairs")));
   EXPECT_THAT(plain.notes, Contains(HasSubstr("negatives: [negative] takes them")));
-  EXPECT_THAT(plain.notes, Contains(HasSubstr("taken by their usual names")));
+  EXPECT_THAT(plain.notes, Contains(HasSubstr("by their usual names")));
 
   const PairDataset labelled =
       read_pairs(options_for(files.write("b.csv", "question,answer,label\na,b,0\nc,d,1\n")));
@@ -97,11 +101,11 @@ TEST(Hints, PairsNeedNoScoreAndMayHaveTheUsualNames) {
   const PairDataset numbered = read_pairs(
       options_for(files.write("n.csv", "id,Question ID,question,answer\n1,7,a,b\n2,8,c,d\n")));
   EXPECT_THAT(numbered.notes, Each(Not(HasSubstr("set score: one of"))));
-  EXPECT_THAT(numbered.notes, Contains(HasSubstr("the columns question, answer are taken")));
+  EXPECT_THAT(numbered.notes, Contains(HasSubstr("took the columns question, answer by")));
 
   const PairDataset lines = read_pairs(options_for(
       files.write("t.jsonl", "{\"anchor\": \"a\", \"positive\": \"b\", \"negative\": \"c\"}\n")));
-  EXPECT_THAT(lines.notes, Contains(HasSubstr("the columns anchor, positive are taken")));
+  EXPECT_THAT(lines.notes, Contains(HasSubstr("took the columns anchor, positive by")));
   EXPECT_THAT(lines.notes, Contains(HasSubstr("negatives: [negative] takes them")));
 
   PairDataOptions named = options_for(files.write("d.tsv", "sentence1\tsentence2\na\tb\n"));

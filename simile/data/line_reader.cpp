@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/line_reader.h"
 
-#include <fmt/format.h>
 #include <fnmatch.h>
 #include <unicode/ucnv.h>
 #include <unicode/ustring.h>
@@ -16,10 +15,10 @@
 #include <filesystem>
 #include <istream>
 #include <set>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/file_kind.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -46,7 +45,7 @@ void check_opened(bool opened, const std::string& path) {
       fmt::format("cannot read {}: {}", path, errno != 0 ? std::strerror(errno) : "out of memory"));
 }
 
-// gzip or plain, which the first bytes tell.
+// gzip or plain, as the first bytes show.
 class GzipSource : public ByteSource {
  public:
   explicit GzipSource(const std::string& path) : path_(path) {
@@ -69,10 +68,6 @@ class GzipSource : public ByteSource {
     SIMILE_CHECK(count >= 0 && (code == Z_OK || code == Z_STREAM_END), ErrorKind::kInput,
                  "cannot read {}, damaged or cut after {} bytes of text: {}", path_, given_,
                  reason);
-    constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
-    SIMILE_CHECK(given_ > 0 || !starts_with({bytes, static_cast<size_t>(count)}, kZstdMagic),
-                 ErrorKind::kInput,
-                 "cannot read {}: it is a zstd file; give it a name that ends in .zst", path_);
     given_ += count;
     return static_cast<size_t>(count);
   }
@@ -228,15 +223,25 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   return std::make_unique<GzipSource>(path);
 }
 
-// Checks that the first line, as it is in the file, is UTF-8 text with LF line ends.
-void check_first_line(const std::string& line, bool is_all, const std::string& name) {
+constexpr size_t kKindBytes = 512;
+
+// Checks that a file that begins with `start` is text, and not in UTF-16.
+void check_first_bytes(std::string_view start, const std::string& name) {
   const auto zero_at = [&](size_t i) {
-    return line.size() > i + 2 && line[i] == 0 && line[i + 2] == 0;
+    return start.size() > 3 && start[i] == 0 && start[i + 2] == 0 && start[1 - i] != 0 &&
+           start[3 - i] != 0;
   };
   SIMILE_CHECK(
       !zero_at(0) && !zero_at(1), ErrorKind::kInput,
       "{}: the file is UTF-16 without a byte order mark; name its encoding: utf-16{}e (--encoding)",
       name, zero_at(0) ? 'b' : 'l');
+  SIMILE_CHECK(!is_binary(start), ErrorKind::kInput,
+               "{}: its first bytes are not text; if they are in UTF-16, name it (--encoding)",
+               name);
+}
+
+// Checks that the first line, as it is in the file, ends in LF.
+void check_first_line(const std::string& line, bool is_all, const std::string& name) {
   const size_t carriage = line.find('\r');
   SIMILE_CHECK(
       !is_all || carriage == std::string::npos || carriage + 1 == line.size(), ErrorKind::kInput,
@@ -269,6 +274,20 @@ std::vector<std::string> list_fitting(const std::string& path) {
 }
 
 }  // namespace
+
+int64_t count_rows(const std::string& path) {
+  if (!file_exists(path) || without_compression(path) != path) return 0;
+  const MappedFile file(path);
+  const std::string_view bytes = file.bytes();
+  int64_t rows = !bytes.empty() && bytes.back() != '\n' ? 1 : 0;
+  const bool has_quotes = ends_with(path, ".csv");
+  bool is_quoted = false;
+  for (const char c : bytes) {
+    if (c == '"') is_quoted = has_quotes && !is_quoted;
+    rows += c == '\n' && !is_quoted ? 1 : 0;
+  }
+  return rows;
+}
 
 std::string without_compression(const std::string& path) {
   const size_t ending = ends_with(path, ".gz") ? 3 : ends_with(path, ".zst") ? 4 : 0;
@@ -324,6 +343,9 @@ bool LineReader::fill() {
 }
 
 bool LineReader::next(std::string& line) {
+  // The first bytes tell the kind of the file, however short its first line is.
+  while (line_number_ == 0 && !is_converted_ && buffer_.size() < kKindBytes && fill()) {
+  }
   size_t searched = begin_;
   size_t end = std::string::npos;
   while ((end = buffer_.find('\n', searched)) == std::string::npos) {
@@ -332,6 +354,12 @@ bool LineReader::next(std::string& line) {
   }
   const bool last = end == std::string::npos;
   if (last && begin_ == buffer_.size()) return false;
+  if (line_number_ == 0 && !is_converted_) {
+    const std::string_view start = std::string_view(buffer_).substr(0, kKindBytes);
+    const std::string foreign = describe_foreign(start);
+    SIMILE_CHECK(foreign.empty(), ErrorKind::kInput, "cannot read {}: it {}", name_, foreign);
+    check_first_bytes(start, name_);
+  }
   line.assign(buffer_, begin_, last ? std::string::npos : end - begin_);
   begin_ = last ? buffer_.size() : end + 1;
   if (line_number_ == 0) check_first_line(line, last, name_);

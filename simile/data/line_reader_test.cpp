@@ -86,7 +86,7 @@ TEST(LineReader, ZstdFilesOfOneFrameOrSeveralReadLikePlainOnes) {
   const Lines lines = read_all(large);
   ASSERT_EQ(lines.size(), 100000);
   EXPECT_EQ(lines.back(), "99999");
-  // What is unpacked fills the reader's chunks to the last byte.
+  // The unpacked text fills the reader's chunks to the last byte.
   const std::string chunk(size_t{1} << 17, 'x');
   LineReader whole(files.write_zstd("e.zst", chunk));
   EXPECT_THAT(read_all(whole), ElementsAre(chunk));
@@ -255,6 +255,13 @@ TEST(PathList, OtherPathsAreTakenAsTheyAre) {
   files.write("a.tsv", "");
   const std::string star = files.write("*.tsv", "");
   EXPECT_THAT(expand_paths({star}), ElementsAre(star));
+}
+
+TEST(CountRows, LinesOutsideTheQuotesOfACsv) {
+  const TestFiles files;
+  EXPECT_EQ(count_rows(files.write("a.csv", "a,b\n\"x\ny\",1\n\"\"\"\",2")), 3);
+  EXPECT_EQ(count_rows(files.write("a.tsv", "\"x\ny\n")), 2);
+  EXPECT_EQ(count_rows(files.path("nowhere.csv")), 0);
 }
 
 TEST(PathList, WhatDoesNotFitIsAnError) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/overlap.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 

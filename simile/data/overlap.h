@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which texts of test files also occur in training files: what a model may have seen of its test.
+// Finds texts of test files that also occur in training files, so that a model may have seen them.
 //
 // Two texts are the same when their comparison forms are (simile/text/words.h: case,
 // punctuation and white space do not count). A text of a test file is found when it is a whole text
 // of a training file, or one sentence of such a text (simile/text/passages.h). Texts are
 // the lines of a text list and the fields of a table (.tsv, .csv, .jsonl; all also with .gz or
 // .zst) that have at least minimum_words words in their comparison form: ids, scores, labels and
-// greetings are no texts. With `near` a text that is not found so is near one when a training text
-// holds at least that share of its shingles (simile/data/text_match.h).
+// greetings do not count as texts. With `near` a text that is not found so is near one when a
+// training text holds at least that share of its shingles (simile/data/text_match.h).
 //
-// Pairs, left texts (queries) and right texts (documents) are also counted apart where a test file
-// is a table of pairs, by its columns `left` and `right` or the usual names of
-// simile/data/pair_data.h, or a folder with a ranking set (simile/data/ranking_data.h). They are
+// Pairs, left texts (queries) and right texts (documents) are also counted separately if a test
+// file is a table of pairs (columns `left` and `right` or the usual names of
+// simile/data/pair_data.h) or a folder with a ranking set (simile/data/ranking_data.h). They are
 // compared as whole texts by the rules of simile/data/data_review.h (kTellingWords instead of
 // minimum_words), which a run applies to its own data.
 #pragma once
@@ -43,21 +43,19 @@ struct OverlapOptions {
             {"columns of tables to compare, of those that a file has; by default all"});
     v.field("minimum_words", minimum_words, {"shorter texts are not compared", "words", 1});
     v.field("near", near,
-            {"look for near texts too: those of whose shingles (runs of words), weighted by their "
-             "rarity, at least this share stands in a training text; 0: equal ones only",
+            {"also look for near texts: those with at least this share of their shingles (runs of "
+             "words, weighted by their rarity) in a training text; 0: only equal ones",
              "", 0, 1});
     v.field("shingle", shingle,
             {"words of a shingle; near texts have at least two", "words", 1, 100});
     v.field("language", language,
-            {"language of the abbreviations that do not end a sentence: de, en, es, fr, it, pt, "
-             "ru; others have none"});
+            {"language of the abbreviations that end no sentence: de, en, es, fr, it, pt or ru"});
     v.field("left", left,
-            {"column of the left texts of pairs, which are counted apart; by default also the "
+            {"column of the left texts of pairs, which are counted separately; by default also the "
              "usual names, such as anchor, query and question"});
     v.field("right", right,
-            {"column of their right texts; by default also positive, answer, passage, document "
-             "and others"});
-    v.field("split", split, {"which judgements of a test folder that is a ranking set are read"});
+            {"column of their right texts; by default also positive, answer, passage and others"});
+    v.field("split", split, {"judgements to read from a test folder with a ranking set"});
     table.visit(v);
   }
 };
@@ -88,8 +86,8 @@ struct OverlapReport {
 // Memory: the texts of the test files, and 8 bytes for each training text and pair; training files
 // are read row by row, with `near` some thousand rows at a time, which all threads compare.
 // Progress and files without a text are reported to `events`. Errors: ErrorKind::kUsage without
-// files on a side; ErrorKind::kInput when one side has no text at all, a table has none of the
-// columns, and what the readers report.
+// files on a side; ErrorKind::kInput if one side has no text at all or a table has none of the
+// columns, and the errors of the readers.
 OverlapReport find_overlap(const std::vector<std::string>& training,
                            const std::vector<std::string>& test, const OverlapOptions& options,
                            EventSink& events);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/pair_data.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <sstream>
 
@@ -12,13 +12,11 @@
 #include "simile/core/file.h"
 #include "simile/core/random.h"
 #include "simile/core/unused_options.h"
-#include "simile/data/class_data.h"
 #include "simile/data/column_kinds.h"
 #include "simile/data/detail/pair_rows.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/text_list.h"
-#include "simile/data/text_match.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"
 
@@ -62,19 +60,18 @@ void describe_columns(const PairDataOptions& options, PairDataset& data) {
     if (starts_with(name, "negative") && options.negatives.empty()) unread.push_back(name);
   }
   if (!is_usual) {
-    data.notes.push_back(
-        fmt::format("{}: the columns {} are taken by their usual names; data.left, data.right and "
-                    "data.score name others",
-                    file, list_names(used_columns(options, header))));
+    data.notes.push_back(fmt::format(
+        "{}: took the columns {} by their usual names; data.left, right and score name others",
+        file, list_names(used_columns(options, header))));
   }
   if (!unread.empty()) {
     data.notes.push_back(fmt::format("{}: not read: {}; negatives: [{}] takes them as negatives",
                                      file, fmt::join(unread, ", "), fmt::join(unread, ", ")));
   }
   if (!options.score.empty() && !data.has_scores && data.size() > 0) {
-    data.notes.push_back(fmt::format(
-        "{}: no column '{}', so that all {} pairs count as belonging together (score 1){}", file,
-        options.score, data.size(), name_numbers(files.front(), options.table)));
+    data.notes.push_back(
+        fmt::format("{}: no column '{}': all {} pairs are taken as positives (score 1){}", file,
+                    options.score, data.size(), name_numbers(files.front(), options.table)));
   }
 }
 
@@ -185,8 +182,8 @@ void check_format_options(const PairDataOptions& options) {
   const bool names_sides = options.left != untouched.left || options.right != untouched.right;
   SIMILE_CHECK(options.format != "classes" || options.text.empty() || !names_sides,
                ErrorKind::kRecipe,
-               "single texts are read from the column '{}', yet left or right is given; for pairs "
-               "with a class set text to nothing (text: \"\")",
+               "`format: classes` expects single texts (column '{}'), found left or right; to use "
+               "pairs, add `text: \"\"`",
                options.text);
 }
 
@@ -238,50 +235,74 @@ void draw_per_class(const PairDataOptions& options, PairDataset& data) {
                   options.file(), data.size(), order.size(), options.per_class, options.draw_seed));
 }
 
+// Gives a share of the pairs the right text of another one, and the score 0. A text that would come
+// beside the same right text as before keeps its score.
+void mismatch(double share, PairDataset& data) {
+  if (share == 0) return;
+  SIMILE_CHECK(!data.right.empty(), ErrorKind::kRecipe,
+               "mismatched: the data are single texts; expected pairs, whose second texts can "
+               "change places");
+  RandomStream random(1, "mismatched pairs");
+  std::vector<size_t> places(data.left.size());
+  std::iota(places.begin(), places.end(), 0);
+  shuffle(places, random);
+  places.resize(static_cast<size_t>(std::lround(share * static_cast<double>(places.size()))));
+  const std::vector<std::string> right = data.right;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const std::string& other = right[places[(i + 1) % places.size()]];
+    if (other == right[places[i]]) continue;
+    data.right[places[i]] = other;
+    data.score[places[i]] = 0;
+  }
+  data.has_scores = true;
+}
+
 }  // namespace
 
 void PairDataOptions::visit(OptionVisitor& v) {
   v.only_for("format", kFileFormats, [&](OptionVisitor& of) {
     of.field("path", path,
-             path_info("file of pairs, or to make pairs of: .tsv, .csv, .jsonl, or text for the "
-                       "formats texts and documents; also with .gz or .zst; a * in its name stands "
-                       "for any characters: all such files, sorted by name"));
+             path_info("file of pairs, or of texts to make pairs from: .tsv, .csv, .jsonl, or text "
+                       "for the formats texts and documents; also with .gz or .zst; a * in its "
+                       "name matches any characters: all such files, sorted by name"));
     of.field("paths", paths, path_info("more such files, read after path as if they were one"));
   });
-  v.field(
-      "format", format,
-      choice_info("what the file is: a table of pairs; texts, each paired with itself; documents, "
-                  "a paragraph a line and a blank line between articles; nli, a table of premises "
-                  "(left), hypotheses (right) and labels (entailment, neutral, contradiction, or "
-                  "0, 1, 2); classes, a table of texts or pairs with their class; ranking, which "
-                  "takes the files of the group ranking in place of path",
-                  pair_formats()));
+  v.field("format", format,
+          choice_info("kind of file: a table of pairs; texts, each paired with itself; documents, "
+                      "a paragraph a line and a blank line between articles; nli, a table of "
+                      "premises (left), hypotheses (right) and labels (entailment, neutral, "
+                      "contradiction, or 0, 1, 2); classes, a table of texts or pairs with their "
+                      "class; ranking, which reads the files of the group ranking instead of path",
+                      pair_formats()));
   visit_columns(v);
   visit_class_columns(v);
   v.only_for("format", {"texts"}, [&](OptionVisitor& of) {
     of.field("keep_words", keep_words,
-             {"share of the words that each side keeps, drawn anew for each", "", 0.01, 1});
+             {"share of the words that each side keeps, drawn separately for each", "", 0.01, 1});
+  });
+  v.only_for("format", {"table", "texts"}, [&](OptionVisitor& of) {
+    of.field("mismatched", mismatched,
+             {"share of the pairs, drawn at random, whose second texts change places: their score "
+              "is 0",
+              "", 0, 1});
   });
   v.only_for("format", {"table", "classes"}, [&](OptionVisitor& of) {
-    of.field("skip", skip, {"pairs to pass over at the start", "pairs", 0});
+    of.field("skip", skip, {"pairs to skip at the start", "pairs", 0});
   });
-  v.field("limit", limit,
-          {"pairs to read; 0 reads all; of documents a uniform sample, otherwise the first",
-           "pairs", 0});
+  v.field(
+      "limit", limit,
+      {"pairs to read; 0: all; for documents a uniform sample, otherwise the first", "pairs", 0});
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
     of.field("first_rows", first_rows,
-             {"rows of the files to look at, before the filter leaves any out, where limit counts "
-              "those it lets through; 0: all",
+             {"rows of the files to look at, before the filter (limit counts after it); 0: all",
               "rows", 0});
   });
   v.only_for("format", {"classes"}, [&](OptionVisitor& of) {
-    of.field("per_class", per_class,
-             {"rows to draw of each class at random, for training on few examples; a smaller class "
-              "gives all it has; 0: all",
-              "rows", 0});
+    of.field(
+        "per_class", per_class,
+        {"rows to draw of each class at random, for training on few examples; 0: all", "rows", 0});
     of.field("draw_seed", draw_seed,
-             {"decides which rows per_class draws; of a recipe's `runs` the first takes this seed, "
-              "the next one the following"});
+             {"seed of the rows that per_class draws; each of a recipe's `runs` adds 1"});
   });
   visit_filter(v);
   v.only_for("format", {"table", "nli", "classes"},
@@ -290,12 +311,12 @@ void PairDataOptions::visit(OptionVisitor& v) {
              [&](OptionVisitor& of) { table.visit_lines(of); });
   v.only_for("format", kFileFormats, [&](OptionVisitor& of) { folds.visit(of); });
   v.field("exclude", exclude,
-          path_info("files of test sets: pairs with a text of at least four words that stands "
-                    "there too, up to case and punctuation, are left out after reading"));
+          path_info("files of test sets: pairs with a text of at least four words that also occurs "
+                    "there, ignoring case and punctuation, are left out after reading"));
   v.field("exclude_overlap", exclude_overlap,
-          {"leave out pairs with a near-duplicate too: a text that holds at least this share of a "
-           "text of `exclude`, of its shingles (runs of exclude_shingle words) weighted by their "
-           "rarity there; 0: only equal texts",
+          {"also leave out pairs with a near-duplicate: a text with at least this share of the "
+           "shingles (runs of exclude_shingle words, weighted by their rarity there) of a text of "
+           "`exclude`; 0: only equal texts",
            "", 0, 1});
   v.field(
       "exclude_shingle", exclude_shingle,
@@ -311,19 +332,18 @@ void PairDataOptions::visit(OptionVisitor& v) {
 void PairDataOptions::visit_columns(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
     of.field("left", left,
-             {"column of the first text; unless it is named here, of a table also anchor, query, "
-              "question, question1, text1, sentence_A or premise"});
-    of.field("right", right,
-             {"column of the second text; of pairs empty for single texts; unless it is named "
-              "here, of a table also positive, answer, passage, document, question2, text2, "
-              "sentence_B or hypothesis"});
+             {"column of the first text; default in a table: the first of this, anchor, query, "
+              "question, question1, text1, sentence_A and premise"});
+    of.field(
+        "right", right,
+        {"column of the second text; empty: single texts; default in a table: the first of this, "
+         "positive, answer, passage, document, question2, text2, sentence_B and hypothesis"});
   });
   v.only_for("format", {"table"}, [&](OptionVisitor& of) {
     of.field("score", score,
-             {"column of the score; empty when the set has none: all pairs get 1, as they do where "
-              "the table has neither this column, unless it is named here, nor label, "
-              "similarity_score or similarity"});
-    of.field("score_offset", score_offset, {"taken from scores before they are divided"});
+             {"column of the score; empty: none, all pairs get 1; default: the first of score, "
+              "label, similarity_score and similarity, and without any all pairs get 1"});
+    of.field("score_offset", score_offset, {"subtracted from scores before they are divided"});
     of.field("score_scale", score_scale,
              {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings "
               "1..5 there",
@@ -331,7 +351,7 @@ void PairDataOptions::visit_columns(OptionVisitor& v) {
     of.field("score_names", score_names,
              {"numbers for scores given as names: [Good=1, Bad=0]; scaled like the others"});
     of.field("group", group,
-             {"column that names what belongs together, such as a query; may be empty"});
+             {"column that groups rows which belong together, such as a query; may be empty"});
     of.field("negatives", negatives, {"columns of texts that do not match the first text"});
   });
 }
@@ -346,18 +366,17 @@ void PairDataOptions::visit_class_columns(OptionVisitor& v) {
   v.only_for("format", {"nli", "classes"}, [&](OptionVisitor& of) {
     of.field("class_names", class_names,
              {"the classes in order, as the column label has them; empty: those found there, "
-              "sorted (as numbers when all are whole numbers). nli: what stands there in place of "
+              "sorted (as numbers when all are whole numbers). nli: the labels there for "
               "entailment, neutral and contradiction"});
   });
 }
 
 void PairDataOptions::visit_filter(OptionVisitor& v) {
   v.only_for("format", {"table", "nli", "classes"}, [&](OptionVisitor& of) {
-    of.field(
-        "filter", filter,
-        conditions_info("conditions that rows must meet, such as [score >= 3, genre = news, split "
-                        "!= test, \"source not in web, forum\"]: a column, one of = != < <= > >= "
-                        "contains, not contains, in, not in, and a value, or several with commas"));
+    of.field("filter", filter,
+             conditions_info("filters that rows must all pass, written as for search --filter: "
+                             "[score >= 3 and genre = news, \"source not in (web, forum)\"], with "
+                             "= != < <= > >= in contains, and or not, parentheses, quotes"));
   });
 }
 
@@ -379,6 +398,7 @@ PairDataset read_pairs(const PairDataOptions& options) {
   }
   leave_out_excluded(options, data);
   draw_per_class(options, data);
+  mismatch(options.mismatched, data);
   if (options.keep_words == 1) return data;
   RandomStream random(1, "words kept");  // after whole texts were compared
   for (size_t i = 0; i < data.left.size(); ++i) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts for training and evaluation: read by column name from .tsv, .csv or .jsonl, or
-// made of raw data.
+// Pairs of texts for training and evaluation: columns of .tsv, .csv or .jsonl, or made of raw data.
 //
 //   table      columns left, right, score, group and negatives of a table; without `right`, single
 //              texts. Left, right and score that are not named may have the usual names (anchor,
@@ -13,20 +12,23 @@
 //              words, in their order, at least one: rare words then decide which texts belong
 //              together (token deletion: Wu et al., CLEAR, 2020; Izacard et al., Contriever, 2022)
 //   documents  articles: simile/data/document_pairs.h
-//   nli        premises with labelled hypotheses: simile/data/class_data.h
-//   classes    single texts, or pairs, each with its class: simile/data/class_data.h
+//   nli        premises with labelled hypotheses: read_nli_pairs()
+//   classes    single texts, or pairs, each with its class: read_class_data()
 //   ranking    queries and the documents judged relevant to them (relevance of at least 1); the
 //              group is the query's id: simile/data/ranking_data.h
 //
-// All formats but `table` give every pair the score 1.
+// All formats but `table` give every pair the score 1. With `mismatched`, in the formats table and
+// texts, this share of the pairs, drawn at random, swap their right texts among each other and get
+// the score 0: a text beside another one. With `texts` and 0.5 these are the pairs of PolarBERT's
+// contrastive task, whose batch is doubled and half of the copies are turned round (section 4).
 //
 // In this order: the files of `path` and `paths` are read one after the other
-// (simile/data/line_reader.h); rows that do not meet `filter` or are malformed (on_error: skip) are
-// left out (simile/data/reader.h), and rows beyond `first_rows` not looked at; skip and limit
-// choose among the others; folds cut what was read (simile/data/pair_dataset.h); `exclude` leaves
-// out pairs of the part (simile/data/text_match.h). Malformed in a table is also a score that is no
-// number, an unknown label, and a text that is empty - but in nli, where rows without a text are
-// not used, and in texts, where they are blank.
+// (simile/data/line_reader.h). Rows that do not match `filter` or are malformed (on_error: skip)
+// are left out (simile/data/reader.h), and rows beyond `first_rows` are not read. Skip and limit
+// choose among the others, folds cut these (simile/data/pair_dataset.h), and `exclude` leaves out
+// pairs of the part (simile/data/text_match.h). In a table, a row is also malformed if its score is
+// not a number, its label is unknown, or a text is empty - except in nli, where rows without a text
+// are not used, and in texts, where they are blank.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +66,7 @@ struct PairDataOptions {
   std::string label = "label";
   std::vector<std::string> class_names;
   double keep_words = 1;
+  double mismatched = 0;
   int64_t skip = 0;
   int64_t limit = 0;
   int64_t first_rows = 0;
@@ -90,14 +93,36 @@ struct PairDataOptions {
 };
 
 // Errors: ErrorKind::kInput from the readers, for a score that is neither a number nor a known
-// name, for a label that is no class, for an empty text of a table, and for a file that yields no
-// pair; ErrorKind::kRecipe for score_names that are not NAME=NUMBER, an empty path, a filter or
-// folds that make no sense, an unknown format, and for options set that do not belong to the
-// format.
+// name, for a label that is not a class, for an empty text of a table, and for a file that yields
+// no pair; ErrorKind::kRecipe for score_names that are not NAME=NUMBER, an empty path, a filter or
+// folds that make no sense, an unknown format, and options that do not belong to the format.
 PairDataset read_pairs(const PairDataOptions& options);
 
 // The files of `path` and `paths`, in the order in which they are read; none of the format
 // `ranking`. Errors: those of expand_paths() (simile/data/line_reader.h).
 std::vector<std::string> pair_files(const PairDataOptions& options);
+
+// One element per row, in the order of the files: texts in `left` (pairs in `left` and `right`
+// where the option `text` is empty), the number of the class in `classes`, score 1. `class_names`
+// are the classes as the label column names them, by number; empty: the classes of the used rows,
+// sorted, as numbers if all are whole numbers. `notes` names them.
+//
+// Malformed rows: those of TableReader, an empty text, a label that is empty or not in
+// `class_names`. Errors: ErrorKind::kInput for one of these (file, line, column, known names), for
+// nothing left after `skip`, and TableReader's; ErrorKind::kRecipe for a class named twice.
+PairDataset read_class_data(const PairDataOptions& options);
+
+// Triples as SimCSE makes them (Gao et al., EMNLP 2021, section 4): premise (the column `left`), a
+// hypothesis (`right`) it entails, a hypothesis it contradicts. One triple for each entailed
+// hypothesis of each premise that also has contradicted ones, which are taken in turn: left
+// premise, right the entailed one, one column of negatives; score 1. Premises in the order of their
+// first row; `limit` > 0 keeps the first triples. Labels are entailment, neutral and contradiction,
+// or 0, 1 and 2, or the three `class_names`; another is malformed. Rows whose annotators did not
+// agree (label "-", "-1" or nothing) and rows with an empty text are not used. `notes` says how
+// many rows and premises were left out. Memory: the file.
+//
+// Errors: ErrorKind::kRecipe for class_names that are not three; ErrorKind::kInput: another label
+// (file and line), no triple at all, and the errors of TableReader.
+PairDataset read_nli_pairs(const PairDataOptions& options);
 
 }  // namespace simile

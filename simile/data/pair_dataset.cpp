@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/pair_dataset.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/random.h"

@@ -4,13 +4,12 @@
 //
 // k folds cut one set into parts that share nothing. Each part is the test part once and otherwise
 // belongs to the training part. Where something is chosen on data of its own (the best step), the
-// fold after the test part can be kept aside from training as `dev`; `fit` is then what remains.
+// fold after the test part can be kept aside from training as `dev`; `fit` is then the rest.
 //
 // A group, whose members belong together, is never divided. Groups are dealt from the largest to
 // the smallest, among equals by the hash of (fold_seed, key), each to the fold that has least so
 // far (the first of equals; longest processing time first: Graham, 1969). So the folds' sizes
-// differ by no more than the largest group, and which fold a group is in depends on the groups
-// alone, not on the order of rows.
+// differ by no more than the largest group, and no order of rows moves a group.
 #pragma once
 
 #include <cstdint>
@@ -50,14 +49,13 @@ struct FoldOptions {
 
   void visit(OptionVisitor& v) {
     v.field("folds", folds,
-            {"parts of equal size to cut the data into, equal texts and what has one group in the "
-             "same part; 0: no folds",
+            {"parts of equal size to cut the data into, equal texts and groups whole; 0: no folds",
              "", 0, 1000});
     v.field("fold", fold, {"the part to test on, from 0 to folds - 1", "", 0});
     v.field("part", part,
-            {"what is read: test, that part; train, all others; dev, the part after it (after the "
+            {"part to read: test, that part; train, all others; dev, the part after it (after the "
              "last the first); fit, all but test and dev"});
-    v.field("fold_seed", fold_seed, {"decides which group comes into which part"});
+    v.field("fold_seed", fold_seed, {"seed that assigns groups to parts"});
   }
 };
 
@@ -71,10 +69,10 @@ struct FoldPart {
 FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>& groups,
                      const std::string& file, const std::string& unit);
 
-// The group of each pair: its field of the group column, where an empty field makes the pair a
-// group of its own, with pairs of the same texts; without such a column, the connected component of
-// pairs that share a text (left, right or negative; the same up to simile/text/words.h),
-// named by the smallest of its texts' forms.
+// The group of each pair: its field of the group column; an empty field makes a group of the pair
+// and those with the same texts. Without such a column: the connected component of pairs that share
+// a text (left, right or negative; compared by simile/text/words.h), named by the smallest of its
+// texts' forms.
 std::vector<std::string> fold_groups(const PairDataset& data);
 
 }  // namespace simile

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/data/pair_data.h"
@@ -76,6 +77,25 @@ TEST(PairFormat, EachSideOfATextKeepsSomeOfItsWordsInOrder) {
   EXPECT_LT(same, 20u);
   EXPECT_EQ(data.left[200], "alone");
   EXPECT_EQ(data.right[200], "alone");
+}
+
+TEST(PairFormat, AShareOfTheSecondTextsChangePlacesAndScoreZero) {
+  const TestFiles files;
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += std::to_string(i) + "\n";
+  PairDataOptions options = options_for("texts", files.write("t.txt", lines));
+  options.mismatched = 0.3;
+  const PairDataset data = read_pairs(options);
+  EXPECT_TRUE(data.has_scores);
+  EXPECT_EQ(std::count(data.score.begin(), data.score.end(), 0.0), 30);
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(data.left[i], std::to_string(i));
+    EXPECT_EQ(data.score[i], data.left[i] == data.right[i] ? 1 : 0);
+  }
+  EXPECT_EQ(std::set<std::string>(data.right.begin(), data.right.end()).size(), 100u);
+  options.path = files.write("same.txt", "a\na\n");  // no other text to swap with
+  options.mismatched = 1;
+  EXPECT_THAT(read_pairs(options).score, ElementsAre(1, 1));
 }
 
 TEST(PairFormat, TextsAreExcludedBeforeTheirWordsAreDropped) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/detail/pair_rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/data/column_kinds.h"
@@ -28,8 +25,7 @@ std::map<std::string, double> parse_score_names(const std::vector<std::string>& 
   return scores;
 }
 
-// The names a column may have: its own, and where the recipe says nothing, those that data for
-// sentence-transformers has.
+// The names a column may have: its own, else those usual with sentence-transformers.
 std::vector<std::string> usual_names(const std::string& name, const std::string& untouched,
                                      const std::vector<std::string>& others) {
   std::vector<std::string> names = {name};

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/ranking_data.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <unordered_map>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/pair_data.h"
-#include "simile/data/ranking_files.h"
 #include "simile/text/words.h"
 
 namespace simile {

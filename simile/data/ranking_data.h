@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A retrieval set: queries, a corpus of documents, and judgements of which documents answer a
-// query. It is given in one of two ways:
+// A retrieval set: queries, documents, and judgements which documents answer a query. Either:
 //
 //   queries, corpus, qrels  three files. Queries and corpus are tables (simile/data/ranking_files.h), with
 //                           titles only in the corpus; a * in their names stands for several files.
@@ -13,12 +12,11 @@
 //
 // tools/data/ has scripts that make such tables of TREC topics and documents and of SemEval's XML.
 //
-// Unlike BEIR's own evaluation, a document with the id of the query stays in its ranking (which
-// matters in ArguAna and Quora), and a judgement of an unknown query or document is an error unless
-// allow_unknown is set.
+// Unlike BEIR's own evaluation, a judgement of an unknown query or document is an error unless
+// allow_unknown is set; a document with the id of the query is ranked unless the evaluation's
+// exclude_self is set (which matters in ArguAna and Quora).
 //
-// Folds divide the judged queries; queries of the same text (simile/text/words.h) are one
-// group. Every fold has all documents.
+// Folds divide the judged queries; queries of one text are a group. Every fold has all documents.
 #pragma once
 
 #include <cstdint>
@@ -71,15 +69,14 @@ struct RankingDataOptions {
   // Options that no other data has.
   void visit_set(OptionVisitor& v) {
     v.field("queries", queries,
-            path_info("table of queries with columns id and text; a * in its name stands for "
-                      "several files"));
+            path_info("table of queries with columns id and text; * in its name: several files"));
     v.field("corpus", corpus,
             path_info("table of documents with columns id, text and optionally title; a * in its "
-                      "name stands for several files"));
+                      "name matches several files"));
     v.field("qrels", qrels,
             path_info("judgements: .tsv with header query_id doc_id relevance, or TREC qrels"));
     v.field("folder", folder,
-            path_info("in place of the three: a BEIR folder with corpus.jsonl, queries.jsonl and "
+            path_info("instead of the three: a BEIR folder with corpus.jsonl, queries.jsonl and "
                       "qrels/SPLIT.tsv"));
     v.field("split", split, {"folder: which judgements are read, such as train, dev or test"});
     v.field("allow_unknown", allow_unknown,
@@ -89,11 +86,9 @@ struct RankingDataOptions {
         "skip_queries", skip_queries,
         {"judged queries to leave out at the beginning, to split one file in two", "queries", 0});
     v.field("limit_queries", limit_queries, {"judged queries to keep; 0 keeps all", "queries", 0});
-    v.field(
-        "limit_documents", limit_documents,
-        {"documents to keep, the first and those judged for the queries kept, for a quick look; "
-         "0 keeps all",
-         "documents", 0});
+    v.field("limit_documents", limit_documents,
+            {"documents to keep: the first, and those judged for the queries kept; 0 keeps all",
+             "documents", 0});
   }
 };
 
@@ -101,8 +96,8 @@ struct RankingDataOptions {
 // their judgements those of an unknown query or document.
 //
 // Errors: ErrorKind::kInput for an id that occurs twice (with both lines), an empty id, a judgement
-// of an unknown query or document (unless allowed) and what the readers report; ErrorKind::kRecipe
-// for a file that is neither named nor looked for in a folder.
+// of an unknown query or document (unless allowed), and the errors of the readers;
+// ErrorKind::kRecipe for a file that is neither named nor looked for in a folder.
 RankingData read_ranking_data(const RankingDataOptions& options);
 
 // Whether a folder has queries, a corpus and judgements of the split.
@@ -112,18 +107,16 @@ bool has_ranking_split(const std::string& folder, const std::string& split);
 // with at least `minimum_relevance`, in the order of queries and judgements.
 PairDataset pairs_from_ranking(const RankingData& data, int64_t minimum_relevance = 1);
 
-// The other way round: a retrieval set made of pairs, so that ranking can be measured without files
-// of its own.
+// The other way round: a retrieval set made of pairs, for data without files of rankings.
 //
 // Queries are the left texts of pairs with a score above 0.5, documents the right texts and
 // negatives of all pairs, each distinct text once. Relevant to a query are the right texts of such
 // pairs (relevance 1); right texts of its other pairs and its negatives are judged 0. Folds cut the
-// pairs as they do for training (what has one group, or shares a text, stays together), so that the
-// queries are those of the part that is read; documents are those of all parts.
+// pairs as they do for training (pairs of one group, or that share a text, stay together). So the
+// queries are those of the part that is read; the documents are those of all parts.
 //
 // Ids are q1, q2, ... and d1, d2, ... in the order of the rows. Errors: those of read_pairs();
-// ErrorKind::kInput for single texts. Pairs of which none is positive make queries without a
-// relevant document.
+// ErrorKind::kInput for single texts. Without a positive pair a query has no relevant document.
 struct PairDataOptions;
 RankingData ranking_from_pairs(const PairDataOptions& options);
 

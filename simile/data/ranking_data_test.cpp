@@ -192,6 +192,25 @@ TEST(BeirFolder, IsReadBySplit) {
   EXPECT_THAT(data.right, ElementsAre("Head body"));
 }
 
+TEST(BeirFolder, IdsMayBeNumbersAndTablesHaveMoreMembers) {
+  const TestFiles files;
+  make_folders(files.path("beir/qrels"));
+  files.write("beir/corpus.jsonl",
+              "{\"_id\": 7, \"title\": \"\", \"text\": \"x\", \"metadata\": {\"url\": \"u\"}}\n"
+              "{\"_id\": 12, \"title\": \"T\", \"text\": \"y\", \"metadata\": {}}\n");
+  files.write("beir/queries.jsonl",
+              "{\"_id\": 7, \"text\": \"ask\", \"metadata\": {\"n\": [1]}}\n"
+              "{\"_id\": \"8\", \"text\": \"tell\"}\n");
+  files.write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\n7\t12\t2\n8\t7\t1\n");
+  RankingDataOptions options;
+  options.folder = files.path("beir");
+  const RankingData data = read_ranking_data(options);
+  EXPECT_THAT(data.document_ids, ElementsAre("7", "12"));
+  EXPECT_THAT(data.document_texts, ElementsAre("x", "T y"));
+  EXPECT_EQ(data.judged[0][0].document, 1);
+  EXPECT_EQ(data.judged[1][0].document, 0);
+}
+
 TEST(BeirFolder, MayBePackedOrHoldOtherTables) {
   const TestFiles files;
   make_folders(files.path("own"));

@@ -31,19 +31,18 @@ struct CorpusColumns {
 };
 
 // The documents of a corpus or a set of queries, row by row from a table (.tsv, .csv, .jsonl) with
-// columns `id` (or `_id`) and `text`; a `title` is put before the text with a space between, as BEIR
-// does. Memory: the ids read so far.
+// columns `id` (or `_id`) and `text`; a `title` is put before the text with a space between, as
+// BEIR does. Memory: the ids read so far.
 //
 // Metadata are one JSON object of the columns named. A .jsonl gives texts, numbers and truth values
 // as written; a .tsv or .csv gives a number where JSON would read the field as one, otherwise a
 // text, and no empty fields. Errors: an empty id, an id that occurs twice (with both lines).
 class CorpusReader {
  public:
-  enum class Titles { kIgnore, kPrepend };
+  enum class Titles { kIgnore, kPrepend, kNoTexts };  // the last reads ids and metadata
 
   CorpusReader(const std::string& path, Titles titles, const CorpusColumns& columns = {});
-  // Several files, one after the other; with on_error: skip, texts whose id is empty or stands
-  // there already are left out too.
+  // Several files; with on_error: skip, texts with an empty or repeated id are left out.
   CorpusReader(const std::vector<std::string>& paths, Titles titles,
                const CorpusColumns& columns = {});
 
@@ -78,8 +77,7 @@ class CorpusReader {
 //   run, TREC                query Q0 document rank score tag; the rank is ignored when read
 //
 // Errors: a wrong number of fields, a relevance that is not a whole number, a score that is not a
-// finite number, a pair of query and document judged twice with different relevance, a document
-// twice in one ranking.
+// finite number, a document judged twice differently, or twice in one ranking.
 struct Judgement {
   std::string query, document;
   int64_t relevance = 0;

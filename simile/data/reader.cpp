@@ -1,168 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/reader.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <string_view>
-#include <utility>
+#include <filesystem>
+#include <iterator>
+#include <set>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/file_kind.h"
+#include "simile/data/detail/filter_node.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/data/detail/table_file.h"
 #include "simile/data/line_reader.h"
+#include "simile/data/metadata_filter.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
 
-enum class Test { kEquality, kOrder, kContains, kIn };
-
-struct Symbol {
-  std::string_view written;
-  Test test;
-  bool less, equal, more;  // whether it holds for such a field; `equal`: also for one that contains
-};
-
-// A symbol that begins with another one comes before it.
-constexpr Symbol kSymbols[] = {
-    {"!=", Test::kEquality, true, false, true},
-    {"<=", Test::kOrder, true, true, false},
-    {">=", Test::kOrder, false, true, true},
-    {"==", Test::kEquality, false, true, false},
-    {"=", Test::kEquality, false, true, false},
-    {"<", Test::kOrder, true, false, false},
-    {">", Test::kOrder, false, false, true},
-    {" contains ", Test::kContains, false, true, false},
-    {" not contains ", Test::kContains, false, false, false},
-    {" in ", Test::kIn, false, true, false},
-    {" not in ", Test::kIn, false, false, false},
-};
-
-bool is_quote(char c) { return c == '"' || c == '\''; }
-
-std::string take_quotes_off(const std::string& text) {
-  const bool quoted = text.size() >= 2 && is_quote(text[0]) && text.back() == text[0];
-  return quoted ? text.substr(1, text.size() - 2) : text;
-}
-
-// The operator that stands first behind a column, which may be in quotes; nullptr when there is
-// none, or nothing before it.
-const Symbol* find_symbol(const std::string& written, size_t& at) {
-  at = written.find_first_not_of(' ');
-  if (at != std::string::npos && is_quote(written[at])) {
-    const size_t end = written.find(written[at], at + 1);
-    at = end == std::string::npos ? 0 : end + 1;
-  } else {
-    at = 0;
+// Errors: ErrorKind::kRecipe for what is no filter.
+MetadataFilter parse_filter(const std::string& written) {
+  try {
+    return MetadataFilter(written);
+  } catch (const Error& error) {
+    throw_error(ErrorKind::kRecipe, "{} ({})", error.what(), written);
   }
-  for (; at < written.size(); ++at) {
-    for (const Symbol& symbol : kSymbols) {
-      if (written.compare(at, symbol.written.size(), symbol.written) != 0) continue;
-      return trim(written.substr(0, at)).empty() ? nullptr : &symbol;
-    }
-  }
-  return nullptr;
-}
-
-// "a, 'b, c', d": what commas outside of quotes separate.
-std::vector<std::string> split_values(const std::string& list) {
-  std::vector<std::string> values(1);
-  char quote = 0;
-  for (const char c : list) {
-    if (quote == 0 && is_quote(c) && trim(values.back()).empty()) {
-      quote = c;
-    } else if (c == quote) {
-      quote = 0;
-    }
-    if (c == ',' && quote == 0) {
-      values.emplace_back();
-    } else {
-      values.back() += c;
-    }
-  }
-  for (std::string& value : values) value = take_quotes_off(trim(value));
-  return values;
-}
-
-// As numbers when both are.
-bool is_equal(const std::string& field, const std::string& value) {
-  double left = 0, right = 0;
-  const bool are_numbers = parse_number(field, left) && parse_number(value, right);
-  return are_numbers ? left == right : field == value;
-}
-
-template <typename T>
-bool compare(const T& field, const Symbol& symbol, const T& value) {
-  return field < value ? symbol.less : value < field ? symbol.more : symbol.equal;
 }
 
 }  // namespace
-
-// COLUMN OPERATOR VALUE.
-struct RowCondition {
-  // Errors: ErrorKind::kRecipe for what is no condition.
-  explicit RowCondition(const std::string& condition) : written(condition) {
-    size_t at = 0;
-    symbol = find_symbol(written, at);
-    SIMILE_CHECK(symbol != nullptr, ErrorKind::kRecipe,
-                 "filter: expected COLUMN, one of = != < <= > >= contains, in, not in, and a "
-                 "value, such as 'score >= 3', found '{}'",
-                 written);
-    const std::string value = trim(written.substr(at + symbol->written.size()));
-    SIMILE_CHECK(!value.empty() || symbol->test != Test::kOrder, ErrorKind::kRecipe,
-                 "filter: expected a number or text to compare with behind '{}', found '{}'",
-                 symbol->written, written);
-    column = take_quotes_off(trim(written.substr(0, at)));
-    values = symbol->test == Test::kIn ? split_values(value)
-                                       : std::vector<std::string>{take_quotes_off(value)};
-  }
-
-  // RowError's reason when the condition cannot be asked of this field, otherwise empty.
-  std::string problem(const std::string& field) const {
-    double number = 0;
-    if (symbol->test != Test::kOrder || field.empty() || !parse_number(values[0], number) ||
-        parse_number(field, number)) {
-      return "";
-    }
-    return fmt::format("expected a number to compare ({}), found '{}'", written,
-                       begin_of_text(field, 80));
-  }
-
-  bool holds(const std::string& field) const {
-    const std::string& value = values[0];
-    if (symbol->test == Test::kContains) {
-      return (field.find(value) != std::string::npos) == symbol->equal;
-    }
-    if (symbol->test == Test::kIn) {
-      return std::any_of(values.begin(), values.end(), [&](const std::string& each) {
-               return is_equal(field, each);
-             }) == symbol->equal;
-    }
-    if (symbol->test == Test::kOrder && field.empty()) return false;
-    double left = 0, right = 0;
-    if (parse_number(field, left) && parse_number(value, right)) {
-      return compare(left, *symbol, right);
-    }
-    return compare(field, *symbol, value);
-  }
-
-  std::string written, column;
-  const Symbol* symbol;
-  std::vector<std::string> values;  // one but for lists
-};
 
 TableFormat table_format(const std::string& path) {
   const std::string name = without_compression(path);
   if (ends_with(name, ".tsv")) return TableFormat::kTsv;
   if (ends_with(name, ".csv")) return TableFormat::kCsv;
   if (ends_with(name, ".jsonl")) return TableFormat::kJsonl;
+  std::error_code ignored;
+  std::string foreign;
+  if (std::filesystem::is_directory(path, ignored)) {
+    foreign = "is a folder (docs/search.md makes a table of a folder's files)";
+  } else if (file_exists(path)) {
+    foreign = describe_foreign(MappedFile(path).bytes().substr(0, 512));
+  }
   throw_error(ErrorKind::kInput,
-              "{}: cannot tell the format of this table; expected a name that ends in .tsv, .csv "
-              "or .jsonl, with or without .gz or .zst",
-              path);
+              "{}: {}expected a table, whose name ends in .tsv, .csv or .jsonl, with or without "
+              ".gz or .zst (a JSON array: jq -c '.[]' FILE > FILE.jsonl)",
+              path, foreign.empty() ? "" : "it " + foreign + "; ");
 }
 
 std::vector<std::string> read_table_header(const std::string& path, const TableOptions& table) {
@@ -171,18 +55,18 @@ std::vector<std::string> read_table_header(const std::string& path, const TableO
 
 void TableOptions::visit_lines(OptionVisitor& v) {
   v.field("on_error", on_error,
-          choice_info("malformed rows: strict stops at the first; skip leaves them out, tells how "
-                      "many and shows the first ten, and stops when more than half are malformed",
+          choice_info("malformed rows: strict stops at the first; skip leaves them out, reports "
+                      "their number and the first ten, and stops if more than half are malformed",
                       {"strict", "skip"}));
   v.field("encoding", encoding,
-          {"encoding of the file, such as windows-1252, latin1, utf-16le or shift_jis; by default "
-           "UTF-8, or what its byte order mark says"});
+          {"encoding of the file, such as windows-1252, latin1, utf-16le or shift_jis; default: "
+           "UTF-8, or that of its byte order mark"});
 }
 
 void TableOptions::visit_delimiter(OptionVisitor& v) {
   v.field("delimiter", delimiter,
-          {"separator of the fields of .tsv and .csv: one character, or tab; by default that of "
-           "the file's name, or another that the header line shows"});
+          {"separator of the fields of .tsv and .csv: one character, or tab; default: that of the "
+           "file's name, or another that the header line shows"});
 }
 
 void TableOptions::check() const {
@@ -223,7 +107,12 @@ std::string ReadReport::warning() const {
 
 std::string ReadReport::note() const {
   if (filtered == 0) return "";
-  return fmt::format("{}: the filter left out {} of {} rows", file, filtered, rows + filtered);
+  return fmt::format("{}: the filter left out {} of {} rows{}", file, filtered, rows + filtered,
+                     without_value == 0
+                         ? ""
+                         : fmt::format("; {} of them lack a value in a column of the filter, and "
+                                       "!= and not in do not match a missing value",
+                                       without_value));
 }
 
 TableReader::TableReader(const std::string& path, std::vector<Column> columns, ReadOptions options)
@@ -234,12 +123,14 @@ TableReader::TableReader(std::vector<std::string> paths, std::vector<Column> col
     : paths_(std::move(paths)),
       columns_(std::move(columns)),
       asked_(columns_.size()),
-      options_(std::move(options)),
-      conditions_(options_.filter.begin(), options_.filter.end()),
-      has_column_(asked_ + conditions_.size()) {
-  for (const RowCondition& condition : conditions_) {
-    columns_.push_back({"filter", {condition.column}});
+      options_(std::move(options)) {
+  std::set<std::string> names;
+  for (const std::string& written : options_.filter) {
+    filters_.push_back(parse_filter(written));
+    for (const std::string& name : filters_.back().columns()) names.insert(name);
   }
+  for (const std::string& name : names) columns_.push_back({"filter", {name}});
+  has_column_.resize(columns_.size());
   SIMILE_CHECK(!paths_.empty(), ErrorKind::kRecipe, "no table was given");
   report_.file = name_paths(paths_);
   open(0);
@@ -283,16 +174,38 @@ bool TableReader::read(Row& row) {
   }
   row.file = number_;
   count_lines();
-  for (size_t i = 0; i < conditions_.size(); ++i) {
-    const std::string& field = row.fields[asked_ + i];
-    const std::string problem = conditions_[i].problem(field);
-    if (!problem.empty()) fail(row, asked_ + i, problem);
-    if (conditions_[i].holds(field)) continue;
+  if (!filters_.empty() && !passes(row)) {
     ++report_.filtered;
     return false;
   }
   ++report_.rows;
   row.fields.resize(asked_);
+  row.kinds.resize(asked_);
+  return true;
+}
+
+bool TableReader::passes(const Row& row) {
+  const bool is_typed = table_format(paths_[number_]) == TableFormat::kJsonl;
+  detail::Json values = detail::Json::object();
+  bool lacks_value = false;
+  for (size_t c = asked_; c < columns_.size(); ++c) {
+    detail::Json& value = values[columns_[c].names[0]];
+    value = detail::value_of(row.fields[c], row.kinds[c], is_typed);
+    lacks_value = lacks_value || value.is_null();
+  }
+  for (size_t i = 0; i < filters_.size(); ++i) {
+    const detail::FilterNode* unordered = nullptr;
+    const bool matches = filters_[i].root()->matches(values, &unordered);
+    if (unordered != nullptr) {
+      const auto found = values.find(unordered->column);
+      fail(row, asked_ + static_cast<size_t>(std::distance(values.begin(), found)),
+           fmt::format("expected a number to compare ({}), found '{}'", options_.filter[i],
+                       begin_of_text(found->get<std::string>(), 80)));
+    }
+    if (matches) continue;
+    if (lacks_value) ++report_.without_value;
+    return false;
+  }
   return true;
 }
 
@@ -336,11 +249,12 @@ void TableReader::count_lines() {
 void TableReader::check_end() {
   count_lines();
   check_malformed(report_);
-  for (size_t i = 0; at_end_ && i < conditions_.size(); ++i) {
+  for (size_t c = asked_; at_end_ && c < columns_.size(); ++c) {
     SIMILE_CHECK(
-        has_column(asked_ + i), ErrorKind::kInput,
+        has_column(c), ErrorKind::kInput,
         "{}: no row has a column '{}', expected for 'filter' ({}); columns of the last row: {}",
-        report_.file, conditions_[i].column, conditions_[i].written, list_names(file_->names()));
+        report_.file, columns_[c].names[0], fmt::join(options_.filter, ", "),
+        list_names(file_->names()));
   }
   SIMILE_CHECK(report_.rows > 0 || report_.filtered == 0, ErrorKind::kInput,
                "{}: the filter leaves none of its {} rows: {}", report_.file, report_.filtered,

@@ -9,26 +9,22 @@
 //
 // The options of the table may name another separator, with which fields are quoted as those of a
 // .csv. Where the header has none of the format's, and one of ; , | or a tab cuts it and the rows
-// after it into equally many fields, that one is taken, which the report tells.
+// after it into the same number of fields, that one is used and reported.
 //
 // Blank lines are skipped and counted. Errors are ErrorKind::kInput and name file and line: a
 // missing column (with the columns found and the nearest name), a row with too few or too many
-// fields, a broken quote or object, a table without rows, and what LineReader reports.
+// fields, a broken quote or object, a table without rows, and the errors of LineReader.
 //
-// Malformed rows - another number of fields, a broken quote or object, and what the caller does not
-// accept in its fields - are errors, or with on_error: skip left out, counted and told in the
-// report. Which row a broken quote of a .csv spoils is a guess: the line with the quote is left
-// out, and reading goes on with the next. More than half of at least 20 rows is an error all the
-// same.
+// Malformed rows - another number of fields, a broken quote or object, or field values that the
+// caller rejects - are errors; with on_error: skip they are left out and counted in the report.
+// Which row a broken quote of a .csv spoils is a guess: the line with the quote is left out, and
+// reading continues with the next. More than half of 20 or more rows is an error anyway.
 //
-// A filter is a list of conditions COLUMN OPERATOR VALUE, such as `score >= 3`, which must all
-// hold for a row to be read: = (or ==), !=, <, <=, >, >=, `contains` and `not contains` for a part
-// of the text, and `in` and `not in` for several values with commas between them, of which one or
-// none is the field. The operator is the one that stands first; COLUMN and each VALUE may be in
-// quotes, which are taken off. Numbers are compared as numbers when both sides are, other texts
-// byte by byte. Less and more than a number cannot be asked of another text, which makes the row
-// malformed; an empty field is neither. In .jsonl a member that is null or not there is an empty
-// field.
+// A filter is a list of expressions (metadata_filter.h), such as `score >= 3`; a row is read if all
+// of them match. Fields are values as in the metadata of an index: in a .tsv or .csv a field that
+// JSON reads as a number is one; in a .jsonl each value keeps its kind. An empty field, and a
+// member that is null or missing, is no value. < or > between a text and a number makes a row
+// malformed.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +37,7 @@
 
 namespace simile {
 
-struct RowCondition;
+class MetadataFilter;
 class TableFile;
 
 enum class TableFormat { kTsv, kCsv, kJsonl };
@@ -74,7 +70,7 @@ struct ReadOptions {
   int64_t first_rows = 0;  // rows to look at, whether they pass or not; 0: all
 };
 
-// Counts of what was read and of what was wrong.
+// Counts of read rows and of errors.
 struct ReadReport {
   std::string file;  // "a.tsv", "a.tsv and 3 more files"
   int64_t rows = 0;  // read, neither filtered nor malformed
@@ -83,6 +79,7 @@ struct ReadReport {
   std::string first_replaced;         // "a.tsv:12", where the first of these was
   std::string separator;              // "a.csv is separated by ';'", where the name says otherwise
   int64_t filtered = 0;               // rows that the filter left out
+  int64_t without_value = 0;          // those without a value in a column of the filter
   int64_t quoted_fields = 0;          // of a .tsv, quoted as pandas and spreadsheets do
   int64_t malformed = 0;              // rows left out for what is wrong with them
   std::vector<std::string> problems;  // the first ten of these: "a.tsv:12: expected 3 fields ..."
@@ -93,34 +90,33 @@ struct ReadReport {
   std::string note() const;
 };
 
-// A requested column: its role ("left"), and the names that it may have in the file, of which the
-// first one found is taken.
+// A requested column: its role ("left"), and its names in the file; the first one found counts.
 struct Column {
   std::string role;
   std::vector<std::string> names;
   bool required = true;  // otherwise its fields are empty where it is absent
 };
 
-// A field with its name. In a .tsv or .csv all fields are texts; empty ones are left out.
+// A field with its name. In a .tsv or .csv all fields are texts; empty ones are none.
 struct NamedField {
-  enum class Kind { kText, kNumber, kBoolean };
+  enum class Kind { kNone, kText, kNumber, kBoolean, kList };  // a list as JSON, of a .jsonl
   std::string name;
   Kind kind = Kind::kText;
   std::string value;
 };
 
 struct Row {
-  std::vector<std::string> fields;  // in the order of the requested columns
-  std::vector<NamedField> others;   // in the order of the row
-  int64_t line = 0;                 // where it begins, from 1
-  size_t file = 0;                  // which of the files it is in
+  std::vector<std::string> fields;      // in the order of the requested columns
+  std::vector<NamedField::Kind> kinds;  // of the fields
+  std::vector<NamedField> others;       // in the order of the row
+  int64_t line = 0;                     // where it begins, from 1
+  size_t file = 0;                      // which of the files it is in
 };
 
 class TableReader {
  public:
   TableReader(const std::string& path, std::vector<Column> columns, ReadOptions options = {});
-  // Several files, one after the other, as one table; each has its own header and format. At least
-  // one.
+  // One or more files, one after the other, as one table; each has its own header and format.
   TableReader(std::vector<std::string> paths, std::vector<Column> columns,
               ReadOptions options = {});
   TableReader(TableReader&&) noexcept;
@@ -129,12 +125,11 @@ class TableReader {
   // False at the end.
   bool next(Row& row);
 
-  // Runs `look`, which looks into the row last read by number(), integer() and fail(). False when
-  // what it finds wrong leaves the row out (on_error: skip); otherwise that is thrown.
+  // Runs `look`, which looks into the row last read by number(), integer() and fail(). False if an
+  // error that it finds leaves the row out (on_error: skip); otherwise the error is thrown.
   bool accept(const std::function<void()>& look);
 
-  // Is the column in the table? Known from the headers so far; for .jsonl, whether a row
-  // so far had it.
+  // Is the column in the table, by the headers so far; for .jsonl, has a row so far had it?
   bool has_column(size_t column) const;
 
   // fail() for a field that is empty or white space.
@@ -153,6 +148,7 @@ class TableReader {
   void open(size_t number);
   void open_next();
   bool read(Row& row);
+  bool passes(const Row& row);
   void count_lines();
   void check_end();
 
@@ -160,7 +156,7 @@ class TableReader {
   std::vector<Column> columns_;  // the requested ones, then those of the filter
   size_t asked_;
   ReadOptions options_;
-  std::vector<RowCondition> conditions_;
+  std::vector<MetadataFilter> filters_;
   std::vector<bool> has_column_;  // in the files before
   std::unique_ptr<TableFile> file_;
   size_t number_ = 0;

@@ -36,6 +36,11 @@ TEST(Reader, FormatFollowsTheFileName) {
   for (const char* name : {"a.txt", "a.gz", "a", "", ".gz", ".zst", "a.tsv.zst.gz"}) {
     EXPECT_THAT(error_of([&] { table_format(name); }), HasSubstr(".tsv, .csv or .jsonl"));
   }
+  const TestFiles files;
+  const std::string table = files.write("a.parquet", "PAR1\x15");
+  EXPECT_THAT(error_of([&] { table_format(table); }),
+              AllOf(HasSubstr("a.parquet: it is a Parquet file; write it as CSV"),
+                    HasSubstr(".tsv, .csv or .jsonl")));
 }
 
 TEST(Reader, TheSameTableInEveryFormat) {
@@ -55,6 +60,18 @@ TEST(Reader, TheSameTableInEveryFormat) {
                 ElementsAre(ElementsAre("2.5", "1", "x y"), ElementsAre("-1", "2", "\xC3\xA9")))
         << path;
   }
+}
+
+TEST(Reader, ASeparatorIsFoundWhereTheFirstRowsSpanLines) {
+  const TestFiles files;
+  TableReader reader(files.write("spans.csv", "a;b\n\"1;\n\n2\";x\n\n3;\"y\nz\"\n"),
+                     {{"a", {"a"}}, {"b", {"b"}}}, {0, {}, {"strict", ""}});
+  Row row;
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_THAT(row.fields, ElementsAre("1;\n\n2", "x"));
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_THAT(row.fields, ElementsAre("3", "y\nz"));
+  EXPECT_FALSE(reader.next(row));
 }
 
 TEST(Reader, AnotherSeparatorIsTakenWhereItIsNamedOrCertain) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/recipe_draft.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -23,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kSteps = 1000;         // that 1 to 10 epochs should come to
-constexpr int64_t kRowsForATest = 1000;  // fewer are all for training and dev
+constexpr int64_t kSteps = 1000;        // that 1 to 10 epochs should come to
+constexpr int64_t kRowsForATest = 500;  // fewer are all for training and dev
 
 bool is_text(const ColumnSummary& column) { return column.kind == ColumnKind::kText; }
 bool is_class(const ColumnSummary& column) {
@@ -176,7 +175,7 @@ class Draft {
     SIMILE_CHECK(!starts_with(name, "test") || !file_exists(train), ErrorKind::kUsage,
                  "'{}' is named as a test, on which nothing may train; give '{}'", options_.data,
                  train);
-    // What an evaluation reads, or "". `names` are what a file of this part may be called.
+    // The keys of an evaluation's data, or "". `names` are the possible file names of this part.
     const auto find = [&](std::string file, const std::vector<std::string>& names) -> std::string {
       const bool looks = file.empty() && starts_with(name, "train");
       const std::string rest = name.substr(std::min<size_t>(5, name.size()));
@@ -267,7 +266,7 @@ class Draft {
       if (part.empty()) return "none";
       return part.find(", folds: ") == std::string::npos
                  ? part.substr(0, part.find(", " + read_))
-                 : "a tenth of the table, of texts of its own";
+                 : "a tenth of the table, with texts that training does not see";
     };
     return fmt::format(
         "{}: {} rows, {}\n{}loss: {}\ndev: {}; its {} chooses the weights\ntest: {}\n{}",

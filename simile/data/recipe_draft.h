@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recipe made for a table by what its columns hold:
+// Makes a recipe for a table from the contents of its columns:
 //
 //   two texts, perhaps negatives    mnrl, measured as a ranking (map)
 //   two texts and a score           cosent, sts (spearman); a score of two values: pairs (ap)
 //   one text or two and a class     a head with softmax_classification, classification (accuracy)
 //
-// Dev, which chooses the best weights, and test are the files given; else files dev.* and test.*
-// beside a table train.*, or the judgements of a ranking set in its folder; else a tenth of the
-// table, which for a test must have 1,000 rows. Nothing trains on a test.
+// Dev, which chooses the best weights, and test are the given files. Without: files dev.* and
+// test.* beside a table train.*, or the judgements of a ranking set in its folder; else a tenth of
+// the table, for a test only if it has 1,000 rows. Nothing trains on a test.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 namespace simile {
 
 struct DraftOptions {
-  std::string data, model = "simile-mini-2", dev, test;
+  std::string data, model = "simile-mini-3", dev, test;
   std::string left, right, score, label;
   TableOptions table;
 
@@ -30,8 +30,8 @@ struct RecipeDraft {
   std::string found;  // lines for the user: the columns, the task, dev and test
 };
 
-// Errors: ErrorKind::kInput for a table that tells nothing to learn, and what TableReader reports;
-// ErrorKind::kUsage for a column that is not there, and a table test.* beside a train.*.
+// Errors: ErrorKind::kInput for a table that suggests no task, and the errors of TableReader;
+// ErrorKind::kUsage for a missing column, and for a table test.* beside a train.*.
 RecipeDraft draft_recipe(const DraftOptions& options);
 
 }  // namespace simile

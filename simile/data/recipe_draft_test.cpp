@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A table with the header and the row so many times, where # is the row's number, % its number
+// A table with the header and `rows` copies of the row, where # is the row's number, % its number
 // modulo 3 and & that modulo 2.
 std::string many(const std::string& header, const std::string& row, int rows = 30) {
   std::string text = header + "\n";

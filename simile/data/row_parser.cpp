@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/detail/row_parser.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "simile/core/check.h"
 #include "simile/data/reader.h"
@@ -54,7 +54,8 @@ class MemberCollector : public nlohmann::json_sax<Json> {
   }
   bool start_array(size_t) override { return enter(JsonField::Kind::kList); }
   bool end_array() override {
-    --depth_;
+    if (--depth_ == 1 && list_) members.back().value = *list_ + "]";
+    if (depth_ == 1) list_.reset();
     return true;
   }
   bool key(std::string& name) override {
@@ -68,6 +69,11 @@ class MemberCollector : public nlohmann::json_sax<Json> {
 
  private:
   bool add(JsonField::Kind kind, const std::string& value) {
+    if (depth_ == 2 && list_) {
+      *list_ += list_->size() == 1 ? "" : ",";
+      *list_ += kind == JsonField::Kind::kText ? Json(value).dump() : value;
+      if (value.empty() && kind != JsonField::Kind::kText) list_.reset();  // null, or nested
+    }
     if (depth_ != 1 || !is_object) return true;
     if (members.size() == kMaximumFields) {
       problem = fmt::format("it has more than {} members", kMaximumFields);
@@ -78,12 +84,13 @@ class MemberCollector : public nlohmann::json_sax<Json> {
   }
   bool enter(JsonField::Kind kind) {
     if (!add(kind, "")) return false;
-    ++depth_;
+    if (++depth_ == 2 && is_object && kind == JsonField::Kind::kList) list_ = "[";
     return true;
   }
 
   int64_t depth_ = 0;
   std::string name_;
+  std::optional<std::string> list_;  // that is read, of values only so far
 };
 
 template <typename Number>
@@ -145,8 +152,7 @@ class CsvRecord {
     ++at_;
     if (at_ < line_.size() && line_[at_] != separator_) {
       throw RowError(fmt::format(
-          "{}: expected a {} after a quoted field, found '{}'; write a quote inside a quoted "
-          "field as \"\"",
+          "{}: expected a {} after a quoted field, found '{}'; write a quote inside it as \"\"",
           where_,
           separator_ == '\t'  ? "tab"
           : separator_ == ',' ? "comma"
@@ -176,7 +182,10 @@ class CsvRecord {
 }  // namespace
 
 void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report) {
-  if (!skip_malformed) throw error;
+  if (!skip_malformed) {
+    throw RowError(std::string(error.what()) +
+                   "; leave such rows out with on_error: skip, --on-error skip in a command");
+  }
   ++report.malformed;
   if (report.problems.size() == kKeptProblems) return;
   report.problems.push_back(shorten_text(error.what(), kProblemBytes));

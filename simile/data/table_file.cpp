@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/detail/table_file.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "simile/core/check.h"
 #include "simile/data/detail/row_parser.h"
@@ -53,16 +51,21 @@ const JsonField* find_member(const std::vector<JsonField>& members, const Column
   return nullptr;
 }
 
+NamedField::Kind kind_of(const JsonField& member) {
+  return member.kind == JsonField::Kind::kNumber    ? NamedField::Kind::kNumber
+         : member.kind == JsonField::Kind::kBoolean ? NamedField::Kind::kBoolean
+         : member.kind == JsonField::Kind::kList    ? NamedField::Kind::kList
+                                                    : NamedField::Kind::kText;
+}
+
 std::string missing_member(const std::vector<JsonField>& members, const Column& column,
                            const std::string& where) {
   std::vector<std::string> names;
   for (const JsonField& member : members) {
     names.push_back(member.name);
     if (std::count(column.names.begin(), column.names.end(), member.name) == 0) continue;
-    return fmt::format(
-        "{}: '{}' is null, expected a value for '{}'; give it one, or leave such rows "
-        "out (on_error: skip)",
-        where, member.name, column.role);
+    return fmt::format("{}: '{}' is null, expected a value for '{}'", where, member.name,
+                       column.role);
   }
   return missing_column(where, column, names, TableFormat::kJsonl);
 }
@@ -141,6 +144,7 @@ bool TableFile::next(Row& row) {
   ++rows_;
   row.line = line.number;
   row.fields.assign(columns_.size(), "");
+  row.kinds.assign(columns_.size(), NamedField::Kind::kNone);
   row.others.clear();
   if (format_ == TableFormat::kJsonl) {
     read_object(line, row);
@@ -169,23 +173,27 @@ std::vector<std::string> TableFile::split(const Line& line) {
   }
 }
 
-// Another separator than the name's, when it alone cuts the header and the lines after it, up to
-// one that goes on in the next, into equally many fields.
+// Finds a separator other than the name's: the only one that cuts the header and the rows after it
+// into the same number of fields.
 void TableFile::find_separator(const Line& header) {
   constexpr size_t kLines = 20;
   if (header.text.find(separator_) != std::string::npos) return;
   std::vector<Line> lines = {header};
-  for (Line line; lines.size() <= kLines && next_filled_line(line);) lines.push_back(line);
+  for (Line line; lines.size() <= kLines && next_line(line);) lines.push_back(line);
   given_back_.insert(given_back_.end(), lines.begin() + 1, lines.end());
   std::string fitting;
   for (const char separator : std::string(kSeparators)) {
     std::vector<size_t> fields;
+    size_t at = 0;
+    const NextLine take = [&](std::string& text) {
+      if (++at >= lines.size()) return false;
+      text = lines[at].text;
+      return true;
+    };
     try {
-      for (const Line& line : lines) {
-        fields.push_back(
-            split_csv(
-                line.text, "", [](std::string&) { return false; }, kMaximumLineBytes, separator)
-                .size());
+      for (; at < lines.size(); ++at) {
+        if (is_blank(lines[at].text)) continue;
+        fields.push_back(split_csv(lines[at].text, "", take, kMaximumLineBytes, separator).size());
       }
     } catch (const RowError&) {  // the field's end is in a later line
     }
@@ -249,7 +257,7 @@ void TableFile::find_others(const std::string& where) {
 
 void TableFile::read_fields(const Line& line, Row& row) {
   const std::vector<std::string> fields = split(line);
-  // Does the last field go on in the next line, as only a .csv lets it?
+  // Whether the last field continues on the next line, which only a .csv allows.
   const std::string& last = fields.back();
   const bool is_open = !has_quotes_ && !last.empty() && last.front() == '"' &&
                        (last.size() == 1 || last.back() != '"');
@@ -264,7 +272,9 @@ void TableFile::read_fields(const Line& line, Row& row) {
                                     [](const std::string& field) { return looks_quoted(field); });
   }
   for (size_t c = 0; c < columns_.size(); ++c) {
-    if (has_column(c)) row.fields[c] = fields[static_cast<size_t>(position_[c])];
+    if (!has_column(c)) continue;
+    row.fields[c] = fields[static_cast<size_t>(position_[c])];
+    if (!row.fields[c].empty()) row.kinds[c] = NamedField::Kind::kText;
   }
   for (const size_t i : other_positions_) {
     if (!fields[i].empty()) row.others.push_back({names_[i], NamedField::Kind::kText, fields[i]});
@@ -286,20 +296,20 @@ void TableFile::read_object(const Line& line, Row& row) {
       continue;
     }
     position_[c] = 0;
-    if (is_nested(*member)) fail_nested(*member, where(line.number));
+    const bool is_list = columns_[c].role == "filter" && is_list_of_values(*member);
+    if (is_nested(*member) && !is_list) fail_nested(*member, where(line.number));
     row.fields[c] = member->value;
+    row.kinds[c] = kind_of(*member);
   }
   for (const JsonField& member : members) {
     const bool is_asked_for = std::count(asked_for.begin(), asked_for.end(), &member) > 0;
+    const bool cannot_be = is_nested(member) && !is_list_of_values(member);
     if (member.kind == JsonField::Kind::kNull || !is_other(member.name) ||
-        (has_all_others() && (is_asked_for || is_nested(member)))) {
+        (has_all_others() && (is_asked_for || cannot_be))) {
       continue;
     }
-    if (is_nested(member)) fail_nested(member, where(line.number));
-    const auto kind = member.kind == JsonField::Kind::kNumber    ? NamedField::Kind::kNumber
-                      : member.kind == JsonField::Kind::kBoolean ? NamedField::Kind::kBoolean
-                                                                 : NamedField::Kind::kText;
-    row.others.push_back({member.name, kind, member.value});
+    if (cannot_be) fail_nested(member, where(line.number));
+    row.others.push_back({member.name, kind_of(member), member.value});
   }
 }
 

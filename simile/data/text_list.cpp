@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/text_list.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "simile/core/check.h"
+#include "simile/core/file_kind.h"
 #include "simile/data/detail/row_parser.h"
-#include "simile/data/line_reader.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -39,15 +37,13 @@ CorpusFile inspect_file(const std::string& path, EventSink& events) {
   for (TextItem item; reader.next(item);) {
     ++file.texts;
     file.bytes += static_cast<int64_t>(item.text.size());
-    file.hash = stream_key(file.hash, item.text);
     if (file.texts % kReportEvery == 0) events.progress({"read", file.texts, 0, "texts", {}});
   }
   SIMILE_CHECK(file.texts > 0, ErrorKind::kInput, "'{}' has no text; expected one text a line",
                path);
   const ReadReport& report = reader.report();
   SIMILE_CHECK(report.replaced_bytes * 100 <= file.bytes, ErrorKind::kInput,
-               "'{}' is not text: {} of its bytes are not UTF-8; expected plain, "
-               "gzip or zstd text, one text a line",
+               "'{}' is not text: {} of its bytes are not UTF-8; expected plain, gzip or zstd text",
                path, report.replaced_bytes);
   if (report.replaced_bytes > 0) events.warning(report.warning());
   return file;
@@ -112,6 +108,8 @@ bool TextListReader::read(std::string& line, TextItem& item) {
   item.line = lines_->line_number();
   item.file = number_;
   if (!jsonl_) {
+    const std::string json = item.line == 1 ? describe_json_line(line) : "";
+    SIMILE_CHECK(json.empty(), ErrorKind::kInput, "{}: it {}", lines_->where(), json);
     item.text = std::move(line);
     return true;
   }
@@ -131,10 +129,9 @@ bool TextListReader::read(std::string& line, TextItem& item) {
       (is_text ? item.text : item.pair) = std::move(field.value);
     }
     if (has_text) return true;
-    throw RowError(
-        fmt::format("{}: expected an object with 'text' (and 'pair' where there are two "
-                    "texts), found the names: {}",
-                    lines_->where(), list_names(names)));
+    throw RowError(fmt::format(
+        "{}: expected an object with 'text' (and 'pair' of two texts), found the names: {}",
+        lines_->where(), list_names(names)));
   } catch (const RowError& error) {
     leave_out_malformed(error, options_.table.skips(), report_);
     return false;
@@ -244,8 +241,7 @@ bool TextStream::read_next(std::string& text) {
   if (chosen == nullptr) return false;
   TextItem item;
   SIMILE_CHECK(chosen->reader.next(item), ErrorKind::kInput,
-               "'{}' holds fewer texts than when the run began; corpus files must not "
-               "be changed meanwhile",
+               "'{}' holds fewer texts than when the run began; do not change corpus files",
                chosen->reader.report().file);
   ++chosen->read;
   text = std::move(item.text);

@@ -32,7 +32,8 @@ struct TextListOptions {
 
 // Texts to encode: one a line, or .jsonl with `text` and optionally `pair`; plain, .gz or .zst. A
 // blank line is an empty text, so that results stay in step with lines (skip_blank_lines drops it);
-// in .jsonl blank lines are always skipped.
+// in .jsonl blank lines are always skipped. Errors (kInput), besides those of the lines: a first
+// line that is JSON in a file that is not a .jsonl.
 class TextListReader {
  public:
   explicit TextListReader(const std::string& path, TextListOptions options = {});
@@ -59,14 +60,14 @@ class TextListReader {
   ReadReport report_;
 };
 
-// All texts at once; `report`, when given, receives what was met.
+// All texts at once; `report`, if given, receives counts and problems.
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options = {},
                                     ReadReport* report = nullptr);
 
-// Reads the texts of any file row by row, whatever its columns are called. A file whose name ends in .tsv, .csv or .jsonl (also with
-// .gz or .zst) is a table: it gives the fields of all columns, or of those in `columns`; of .jsonl
-// only texts. Any other file is a list of texts, one a line. Errors: ErrorKind::kInput for a table
-// with none of `columns`, and what the readers report.
+// Reads the texts of any file row by row, whatever its columns are called. A file whose name ends
+// in .tsv, .csv or .jsonl (also with .gz or .zst) is a table: it gives the fields of all columns,
+// or of those in `columns`; of .jsonl only texts. Any other file is a list of texts, one a line.
+// Errors: ErrorKind::kInput for a table with none of `columns`, and the errors of the readers.
 class FieldReader {
  public:
   FieldReader(const std::string& path, const std::vector<std::string>& columns,
@@ -85,9 +86,9 @@ class FieldReader {
 };
 
 // A corpus of which only the texts are needed: the column `text` of a table, or that
-// named, after `title` and a space where it has one, or each line of any other file. Blank texts are left out; bytes that are
-// not UTF-8 are reported to `events`. Errors (ErrorKind::kInput): no such column, no text at all,
-// and what the readers report.
+// named, after `title` and a space where it has one, or each line of any other file. Blank texts
+// are left out; bytes that are not UTF-8 are reported to `events`. Errors (ErrorKind::kInput): no
+// such column, no text at all, and the errors of the readers.
 std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events,
                                               const TableOptions& table = {},
                                               const std::string& column = "");
@@ -97,18 +98,16 @@ struct CorpusFile {
   std::string path;
   int64_t texts = 0;  // not blank
   int64_t bytes = 0;  // of those texts
-  uint64_t hash = 0;  // of those texts in their order
 };
 
-// Reads every file (simile/data/line_reader.h) to its end, so that a damaged one is found before long
-// work begins. Errors (ErrorKind::kInput): no file at all, one that cannot be read or has no text,
-// and one that is not text: more than 1 % of its bytes are not UTF-8.
+// Reads every file (simile/data/line_reader.h) to its end, so that a damaged one is found before
+// long work begins. Errors (ErrorKind::kInput): no file at all, one that cannot be read or has no
+// text, and one that is not text: more than 1 % of its bytes are not UTF-8.
 std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events);
 
 // Texts of files too large for memory, mixed and shuffled as they are read. The files are read at
-// once, each at the pace that makes all of them end together, and pass through a buffer from which a
-// random text is drawn. The order is a pure function of (files, seed, epoch). Blank lines are
-// skipped.
+// once, at paces that make all end together, and pass through a buffer from which a random text is
+// drawn. The order is a pure function of (files, seed, epoch). Blank lines are skipped.
 class TextStream {
  public:
   // `buffer`: texts to draw from, at least 1 (1 keeps the order of each file).

@@ -10,14 +10,13 @@
 //
 // with N test texts, n(s) of which have the shingle s. t is found in d when that is at least
 // `share`. It is a share of the test text alone (the containment of Broder, "On the resemblance and
-// containment of documents", 1997), so that a question is found in a long answer that quotes it;
-// the likeness of the two as wholes (Jaccard) would be small there. The weights are inverse
-// document frequencies: a beginning that half of all questions have ("what is the best way to")
-// tells little. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words when one
+// containment of documents", 1997), so that a question is found in a long answer that quotes it.
+// The similarity of the two wholes (Jaccard) would be small there. The weights are inverse document
+// frequencies: a beginning that half of all questions share ("what is the best way to") is weak
+// evidence. Without them a test text of 12 words keeps 7 of its 10 shingles of 3 words when one
 // word in the middle changes.
 //
-// Test texts of fewer than 2 * shingle words are not looked for: "what are the symptoms" occurs in
-// the questions of every disease.
+// Test texts of fewer than 2 * shingle words do not count: "what are the symptoms" is everywhere.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +55,8 @@ int64_t count_common(const KeySet& a, const KeySet& b);
 
 inline constexpr int64_t kShingleWords = 3;
 
-// Appends the shingles of a comparison form as 64-bit hashes, in order and as often as they stand
-// there; none of a form of fewer words. `shingle` is at least 1.
+// Appends the shingles of a comparison form as 64-bit hashes, in order and with repeats; none for a
+// form of fewer words. `shingle` is at least 1.
 void append_shingles(std::string_view form, int64_t shingle, std::vector<uint64_t>& hashes);
 
 struct NearText {
@@ -65,8 +64,8 @@ struct NearText {
   double share;
 };
 
-// All test texts, known by their shingles. Only the heaviest shingles of a text lead to it: so many
-// that the others together weigh less than what must be found (prefix filtering: Bayardo et al.,
+// All test texts, known by their shingles. Only the heaviest shingles of a text lead to it: enough
+// that the others together weigh less than the required share (prefix filtering: Bayardo et al.,
 // "Scaling up all pairs similarity search", WWW 2007). Exact, but that two shingles have the same
 // hash by a chance of 1 in 10^19. Memory: about 40 bytes a shingle. Serves many threads.
 class NearTextFinder {
@@ -105,10 +104,10 @@ class NearTextFinder {
   int shift_ = 63;                 // 64 - shift_ bits of the number
 };
 
-// Leaves out a pair when one of its texts (left, right or a negative) is a text of the test files,
-// compared as simile/data/overlap.h compares whole texts; with `overlap` above 0 also when one of
-// its texts holds at least that share of a test text. Test texts of fewer than four words do not
-// count.
+// Leaves out a pair if one of its texts (left, right or a negative) is also a text of the test
+// files, compared like whole texts in simile/data/overlap.h. If `overlap` is above 0, a pair is
+// also left out if one of its texts contains at least that share of a test text. Texts of fewer
+// than four words do not count.
 struct LeaveOutOptions {
   std::vector<std::string> files;
   TableOptions table;  // of the files
@@ -121,8 +120,7 @@ struct LeftOut {
   int64_t near = 0;   // others
 };
 
-// Keys of the telling texts of `files`, in which texts are found as simile/data/overlap.h does.
-// Errors: those of the readers.
+// Keys of the telling texts of `files`, read as simile/data/overlap.h does. Errors: the readers'.
 KeySet read_text_keys(const std::vector<std::string>& files, const TableOptions& table = {});
 
 // Removes such pairs, in parallel. Errors: those of the readers, and of NearTextFinder.

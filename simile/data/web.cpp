@@ -2,7 +2,6 @@
 #include "simile/data/web.h"
 
 #include <curl/curl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>

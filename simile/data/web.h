@@ -31,17 +31,15 @@ struct WebAnswer {
   std::string header(const std::string& name) const;  // empty without
 };
 
-// What takes the answer while it comes. A function that throws ends the request, and the error
-// passes to the caller.
+// Receives the answer piece by piece. A function that throws ends the request with its error.
 struct WebTaker {
-  // Before the body, with status and headers; false: the body is not wanted, and the answer
-  // complete.
+  // Before the body, with status and headers; false: the body is not wanted.
   std::function<bool(const WebAnswer&)> start;
   std::function<void(const char* bytes, size_t count)> take;
   std::function<void()> wait;  // several times a second, to throw when work shall stop
 };
 
-// Errors: ErrorKind::kUsage for a URL of another form, and what the functions of `taker` throw.
+// Errors: ErrorKind::kUsage for a URL of another form, and the exceptions of `taker`'s functions.
 WebAnswer send(const WebRequest& request, const WebTaker& taker);
 
 // Throws ErrorKind::kUsage unless `url` begins with http:// or https:// and names a server.

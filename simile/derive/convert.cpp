@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/derive/convert.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
-#include <utility>
+#include <string_view>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
-#include "simile/derive/ppmi_start.h"
 #include "simile/derive/whiten.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
-#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_card.h"
 #include "simile/model/static_weights.h"
+#include "simile/text/pre_tokenizer.h"
+#include "simile/text/unicode.h"
 
 namespace simile {
 namespace {
@@ -27,12 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLicences[] = {"LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE",
                                      "NOTICE.txt"};
-
-// Without the slash at its end.
-fs::path place_of(const std::string& path) {
-  const fs::path known = fs::weakly_canonical(path);
-  return known.has_filename() ? known : known.parent_path();
-}
 
 int64_t file_sizes(const std::string& weights) {
   int64_t bytes = 0;
@@ -62,27 +53,123 @@ void compare(const Matrix<float>& before, const Matrix<float>& after, Conversion
   }
 }
 
+void check_layers(const std::string& model, const EncoderConfig& config, int64_t layers) {
+  SIMILE_CHECK(!config.is_static(), ErrorKind::kUsage,
+               "'{}' is static and has no layers to leave out", model);
+  SIMILE_CHECK(layers >= 1 && layers < config.layers, ErrorKind::kUsage,
+               "{} of the {} layers of '{}' are asked for; expected at least 1 and not all of them",
+               layers, config.layers, model);
+  SIMILE_CHECK(config.variant.local_window == 0, ErrorKind::kUsage,
+               "'{}' has local and global layers by turns, and with some of them left out the "
+               "others would change places; give a model folder as student",
+               model);
+}
+
+void copy_layers(const EncoderShape& from, const EncoderShape& to, const float* weights,
+                 float* out) {
+  std::map<std::string, int64_t> places;
+  for (const ParameterSlot& slot : encoder_layout(from)) places[slot.name] = slot.offset;
+  const int64_t layers = from.stored_layers(), kept = to.stored_layers();
+  const auto source_of = [&](int64_t layer) {
+    if (kept == 1) return int64_t{0};
+    return static_cast<int64_t>(
+        std::llround(static_cast<double>(layer * (layers - 1)) / static_cast<double>(kept - 1)));
+  };
+  for (const ParameterSlot& slot : encoder_layout(to)) {
+    std::string name = slot.name;
+    if (slot.layer >= 0) {
+      const std::string own = fmt::format("encoder.layer.{}.", slot.layer);
+      name = fmt::format("encoder.layer.{}.{}", source_of(slot.layer), name.substr(own.size()));
+    }
+    std::copy_n(weights + places.at(name), slot.size, out + slot.offset);
+  }
+}
+
+constexpr std::string_view kContinues = "##";
+constexpr std::string_view kSpaces[] = {"\u2581", "\u0120"};
+
+bool begins_word(std::string_view text) {
+  if (text.empty()) return false;
+  const DecodedCharacter first = decode_character(text, 0);
+  if (!first.valid) return true;  // a part of a character, which only byte-level tokens are
+  return (character_properties(first.code_point) & (kLetter | kNumber)) != 0 ||
+         is_combining_mark(first.code_point);
+}
+
+bool is_byte_level_word(std::string_view token) {
+  std::string bytes;
+  if (!decode_byte_level(token, bytes)) return begins_word(token);
+  size_t start = 0;
+  while (start < bytes.size()) {
+    const DecodedCharacter next = decode_character(bytes, start);
+    if (!next.valid || (character_properties(next.code_point) & kWhiteSpace) == 0) break;
+    start += next.size;
+  }
+  return begins_word(std::string_view(bytes).substr(start));
+}
+
+bool is_word(std::string_view token) {
+  if (starts_with(token, kContinues) && token.size() > kContinues.size()) {
+    token.remove_prefix(kContinues.size());
+  }
+  for (const std::string_view space : kSpaces) {
+    while (starts_with(token, space)) token.remove_prefix(space.size());
+  }
+  return begins_word(token);
+}
+
+// Each of the tokens between the special tokens around a text.
+std::vector<std::vector<int32_t>> single_tokens(const Tokenizer& tokenizer,
+                                                const std::vector<int32_t>& tokens) {
+  const Encoding text = tokenizer.encode("a");
+  const auto first = std::find(text.special.begin(), text.special.end(), 0) - text.special.begin();
+  const auto last =
+      std::find(text.special.rbegin(), text.special.rend(), 0).base() - text.special.begin();
+  SIMILE_CHECK(first < last, ErrorKind::kInput,
+               "the tokenizer gives the text \"a\" no token of its own");
+  std::vector<std::vector<int32_t>> sequences;
+  for (const int32_t token : tokens) {
+    std::vector<int32_t> ids(text.ids.begin(), text.ids.begin() + first);
+    ids.push_back(token);
+    ids.insert(ids.end(), text.ids.begin() + last, text.ids.end());
+    sequences.push_back(std::move(ids));
+  }
+  return sequences;
+}
+
+Matrix<float> token_table(const SentenceEncoder& teacher, EventSink& events) {
+  const std::vector<uint8_t> is_word = find_word_pieces(teacher.tokenizer());
+  std::vector<int32_t> tokens;
+  for (size_t id = 0; id < is_word.size(); ++id) {
+    if (is_word[id] != 0) tokens.push_back(static_cast<int32_t>(id));
+  }
+  const Matrix<float> vectors =
+      teacher.encode_ids(single_tokens(teacher.tokenizer(), tokens), {}, events);
+  Matrix<float> table(static_cast<int64_t>(is_word.size()), vectors.cols);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    std::copy_n(vectors.row(static_cast<int64_t>(i)), vectors.cols, table.row(tokens[i]));
+  }
+  return table;
+}
+
 }  // namespace
 
 ConversionReport convert_model(const std::string& model, const std::string& output, TensorType type,
                                EventSink& events) {
   const ModelFolder folder = open_original(model, output, events);
   const EncoderConfig& config = folder.settings.encoder;
-  const Tokenizer tokenizer = Tokenizer::load(folder.tokenizer_path);
+  const Tokenizer tokenizer = load_tokenizer(folder);
   std::vector<float> flat = read_whole_encoder(folder, events);
   const SelfTest before = test_weights(folder.settings, flat.data(), tokenizer);
-  // What is saved gives back just these numbers, in whatever type.
+  // The saved file reads back as exactly these numbers, whatever its type.
   round_encoder_weights(config, type, flat.data());
 
   ModelToSave save;
   save.settings = folder.settings;
   save.weight_type = type;
-  std::unique_ptr<TensorSource> source;
+  const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
   std::vector<std::string> copied;
-  if (!config.is_joined()) {
-    source = open_weights(folder.weights_path);
-    save.other_tensors = other_tensors(*source, config, copied);
-  }
+  save.other_tensors = other_tensors(*source, config, copied);
   std::vector<std::vector<float>> heads;
   heads.reserve(folder.heads.size());
   for (const SavedHead& head : folder.heads) {
@@ -93,6 +180,11 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
                fmt::format("with the weights of its encoder in {}, made by `simile convert`",
                            tensor_type_name(type)),
                flat, tokenizer, save);
+  for (const SavedHead& head : folder.heads) {
+    const std::string& name = head.settings.name;
+    const Head kept = load_head(folder, name);
+    if (kept.scope) write_class_scope(output, name, *kept.scope);
+  }
 
   ConversionReport report;
   report.bytes_before = file_sizes(folder.weights_path);
@@ -103,26 +195,13 @@ ConversionReport convert_model(const std::string& model, const std::string& outp
 
 ModelFolder open_original(const std::string& model, const std::string& output, EventSink& events) {
   ModelFolder folder = open_model_folder(model, events);
-  check_derived_output(folder, output);
+  check_not_read(output, folder.path);
   return folder;
 }
 
 std::string folder_name(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
   return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
-}
-
-bool would_replace(const ModelFolder& folder, const std::string& output) {
-  const fs::path model = place_of(folder.path), target = place_of(output);
-  const auto parts = std::mismatch(target.begin(), target.end(), model.begin(), model.end());
-  return parts.first == target.end();
-}
-
-void check_derived_output(const ModelFolder& folder, const std::string& output) {
-  SIMILE_CHECK(!would_replace(folder, output), ErrorKind::kUsage,
-               "the output '{}' is the model's own folder, or one that holds it, and "
-               "would replace it; give another",
-               output);
 }
 
 std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& events) {
@@ -182,95 +261,22 @@ void save_derived(const ModelFolder& original, const std::string& output, const 
   save_model_folder(output, save);
 }
 
-namespace {
-
-void check_layers(const std::string& model, const EncoderConfig& config, int64_t layers) {
-  SIMILE_CHECK(!config.is_static(), ErrorKind::kUsage,
-               "'{}' is static and has no layers to leave out", model);
-  int64_t most = config.layers;
-  for (const PartConfig& part : config.parts) most = std::max(most, part.encoder.layers);
-  SIMILE_CHECK(layers >= 1 && layers < most, ErrorKind::kUsage,
-               "{} of the {} layers of '{}' are asked for; a student has at least 1 and fewer than "
-               "its teacher",
-               layers, most, model);
-  SIMILE_CHECK(config.variant.local_window == 0, ErrorKind::kUsage,
-               "'{}' has local and global layers by turns, and with some of them left out the "
-               "others would change places; give a model folder as student",
-               model);
+std::vector<uint8_t> find_word_pieces(const Tokenizer& tokenizer) {
+  bool byte_level = true;  // there is a token for each byte
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string token;
+    append_utf8(byte_level_character(static_cast<uint8_t>(byte)), token);
+    byte_level = byte_level && tokenizer.find(token) >= 0;
+  }
+  std::vector<uint8_t> words(tokenizer.vocabulary_size());
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    if (tokenizer.is_special(id)) continue;
+    const std::string_view token = tokenizer.token(id);
+    words[i] = byte_level ? is_byte_level_word(token) : is_word(token);
+  }
+  return words;
 }
-
-EncoderConfig shortened_config(const EncoderConfig& config, int64_t layers) {
-  EncoderConfig shorter = config;
-  if (!config.is_joined()) {
-    shorter.layers = std::min(config.layers, layers);
-    return shorter;
-  }
-  for (PartConfig& part : shorter.parts) part.encoder = shortened_config(part.encoder, layers);
-  return joined_encoder_config(shorter.parts, config.closing_tokens, "a student's layers");
-}
-
-void copy_layers(const EncoderShape& from, const EncoderShape& to, const float* weights,
-                 float* out) {
-  if (from.is_joined()) {
-    const std::vector<int64_t> begins = part_offsets(from), ends = part_offsets(to);
-    for (size_t i = 0; i < from.parts.size(); ++i) {
-      copy_layers(from.parts[i].shape, to.parts[i].shape, weights + begins[i], out + ends[i]);
-    }
-    return;
-  }
-  std::map<std::string, int64_t> places;
-  for (const ParameterSlot& slot : encoder_layout(from)) places[slot.name] = slot.offset;
-  const int64_t layers = from.stored_layers(), kept = to.stored_layers();
-  const auto source_of = [&](int64_t layer) {
-    if (kept == 1) return int64_t{0};
-    return static_cast<int64_t>(
-        std::llround(static_cast<double>(layer * (layers - 1)) / static_cast<double>(kept - 1)));
-  };
-  for (const ParameterSlot& slot : encoder_layout(to)) {
-    std::string name = slot.name;
-    if (slot.layer >= 0) {
-      const std::string own = fmt::format("encoder.layer.{}.", slot.layer);
-      name = fmt::format("encoder.layer.{}.{}", source_of(slot.layer), name.substr(own.size()));
-    }
-    std::copy_n(weights + places.at(name), slot.size, out + slot.offset);
-  }
-}
-
-// Each of the tokens between the special tokens that stand around a text.
-std::vector<std::vector<int32_t>> single_tokens(const Tokenizer& tokenizer,
-                                                const std::vector<int32_t>& tokens) {
-  const Encoding text = tokenizer.encode("a");
-  const auto first = std::find(text.special.begin(), text.special.end(), 0) - text.special.begin();
-  const auto last =
-      std::find(text.special.rbegin(), text.special.rend(), 0).base() - text.special.begin();
-  SIMILE_CHECK(first < last, ErrorKind::kInput,
-               "the tokenizer gives the text \"a\" no token of its own");
-  std::vector<std::vector<int32_t>> sequences;
-  for (const int32_t token : tokens) {
-    std::vector<int32_t> ids(text.ids.begin(), text.ids.begin() + first);
-    ids.push_back(token);
-    ids.insert(ids.end(), text.ids.begin() + last, text.ids.end());
-    sequences.push_back(std::move(ids));
-  }
-  return sequences;
-}
-
-Matrix<float> token_table(const SentenceEncoder& teacher, EventSink& events) {
-  const std::vector<uint8_t> is_word = find_word_pieces(teacher.tokenizer());
-  std::vector<int32_t> tokens;
-  for (size_t id = 0; id < is_word.size(); ++id) {
-    if (is_word[id] != 0) tokens.push_back(static_cast<int32_t>(id));
-  }
-  const Matrix<float> vectors =
-      teacher.encode_ids(single_tokens(teacher.tokenizer(), tokens), {}, events);
-  Matrix<float> table(static_cast<int64_t>(is_word.size()), vectors.cols);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    std::copy_n(vectors.row(static_cast<int64_t>(i)), vectors.cols, table.row(tokens[i]));
-  }
-  return table;
-}
-
-}  // namespace
 
 void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,
                           EventSink& events) {
@@ -279,14 +285,14 @@ void save_shortened_model(const std::string& model, const std::string& output, i
   check_layers(model, config, layers);
   ModelToSave save;
   save.settings = teacher.settings;
-  save.settings.encoder = shortened_config(config, layers);
+  save.settings.encoder.layers = layers;
   const EncoderShape shape = save.settings.encoder.shape();
   const std::vector<float> all = read_whole_encoder(teacher, events);
   std::vector<float> flat(encoder_parameter_count(shape));
   copy_layers(config.shape(), shape, all.data(), flat.data());
   save.settings.temperatures.clear();
   save_derived(teacher, output, fmt::format("with {} of its layers, before it was taught", layers),
-               flat, Tokenizer::load(teacher.tokenizer_path), save);
+               flat, load_tokenizer(teacher), save);
 }
 
 void save_token_table(const std::string& model, const std::string& output, EventSink& events) {
@@ -328,7 +334,7 @@ void save_reduced_table(const std::string& model, const std::string& output, int
   save.settings.dimensions = 0;
   save.settings.temperatures.clear();
   save_derived(wide, output, fmt::format("with {} of its dimensions", dimensions), table.values,
-               Tokenizer::load(wide.tokenizer_path), save);
+               load_tokenizer(wide), save);
 }
 
 }  // namespace simile

@@ -23,25 +23,19 @@ struct ConversionReport {
   double largest_difference = 0, mean_cosine = 1, least_cosine = 1;
 };
 
-// Writes a model folder anew in the older schema of sentence-transformers, its encoder's weights in
-// `type`: kF32, kF16, kBf16 or kI8 (quantise_rows()). Whatever files they came in (shards,
+// Rewrites a model folder in the older schema of sentence-transformers, with its encoder's weights
+// in `type`: kF32, kF16, kBf16 or kI8 (quantise_rows()). Whatever files they came in (shards,
 // pytorch_model.bin), they become one model.safetensors.
 //
 // Kept as they are: tokenizer and licence files, heads, Dense and LayerNorm modules (F32), and
-// tensors that are no part of the encoder, but for those of a joined model's parts. The self test
-// of the new folder is of the weights as saved; the card of the old one stands behind the new.
-// Errors: those of open_original() and save_model_folder().
+// tensors that are no part of the encoder. The self test of the new folder uses the weights as
+// saved; the old card follows the new one. Errors: those of open_original() and save_model_folder().
 ConversionReport convert_model(const std::string& model, const std::string& output, TensorType type,
                                EventSink& events);
 
 // Opens the model that the folder `output` will be made from. Errors: those of open_model_folder()
-// and check_derived_output().
+// and check_not_read().
 ModelFolder open_original(const std::string& model, const std::string& output, EventSink& events);
-
-// Whether the output is the model's own folder, or one that holds it.
-bool would_replace(const ModelFolder& folder, const std::string& output);
-// Errors (kUsage): it is.
-void check_derived_output(const ModelFolder& folder, const std::string& output);
 
 // The last part of a path, with or without a slash at its end.
 std::string folder_name(const std::string& path);
@@ -49,8 +43,7 @@ std::string folder_name(const std::string& path);
 // The encoder's weights, all in memory, for ModelToSave::weights.
 std::vector<float> read_whole_encoder(const ModelFolder& folder, EventSink& events);
 
-// The type that the encoder's matrices are stored in, as far as folders are written in it; else
-// F32.
+// The type that the encoder's matrices are stored in where folders are written in it; else F32.
 TensorType stored_type(const TensorSource& source, const EncoderConfig& config);
 
 TokenizerFiles read_tokenizer(const ModelFolder& folder);
@@ -62,26 +55,32 @@ SelfTest test_weights(const ModelSettings& settings, const float* weights,
                       const Tokenizer& tokenizer);
 
 // Writes the folder: `save` with these weights, the original's tokenizer and licences, a self test,
-// and a card that says `how` ("with the weights in F16, made by ...") it was made, with the
-// original's card behind it.
+// and a card that says `how` it was made ("with the weights in F16 ..."), then the original's card.
 void save_derived(const ModelFolder& original, const std::string& output, const std::string& how,
                   const std::vector<float>& weights, const Tokenizer& tokenizer, ModelToSave& save);
+
+// Which tokens stand for words and which for what is between: in a mean, punctuation only blurs.
+//
+// 1 for each token whose text begins with a letter, a digit (categories L and N) or a mark (M), 0
+// for the others and for special tokens. Its text is the token without "##", U+2581 or U+0120 before
+// it; of a byte-level vocabulary, which has a token for each of the 256 bytes, the bytes it stands
+// for, without white space before them. Bytes that begin within a character count as a letter.
+std::vector<uint8_t> find_word_pieces(const Tokenizer& tokenizer);
 
 // A model's student begins with its own layers, fewer of them, or a static table of what it gives
 // single tokens; a static student can be made narrower. All keep its tokenizer, prompts and
 // similarity, and have no task heads.
 //
-// Writes the model with `layers` of its layers, of a joined model in each part that has more: the
-// first, the last, and those evenly between them; of one the first. Word embeddings, pooling and
-// modules stay. Errors: kUsage for a static model, for layers below 1 or not fewer than it has, and
-// for local layers (ModernBERT), whose places decide what they see; those of open_model_folder()
-// and save_model_folder().
+// Writes the model with `layers` of its layers: the first, the last, and those evenly between them;
+// one layer is the first. Word embeddings, pooling and modules stay. Errors: kUsage for a static
+// model, for layers below 1 or not fewer than it has, and for local layers (ModernBERT), which see
+// by place; those of open_model_folder() and save_model_folder().
 void save_shortened_model(const std::string& model, const std::string& output, int64_t layers,
                           EventSink& events);
 
-// Writes a static model in which the row of a token that is part of a word (ppmi_start.h) is the
-// vector that the model gives it alone, between the special tokens of a text (Minish Lab,
-// Model2Vec, 2024), and of others zero. Errors: as above.
+// Writes a static model. The row of a token that is part of a word is the model's vector of this
+// token alone, between special tokens (Minish Lab, Model2Vec, 2024); other rows are zero. Errors: as
+// above.
 void save_token_table(const std::string& model, const std::string& output, EventSink& events);
 
 // Writes a static model turned to the principal axes of its table (whiten.h), of which the first

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
@@ -16,6 +17,8 @@
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_writer.h"
+#include "simile/text/pre_tokenizer.h"
+#include "simile/text/unicode.h"
 
 namespace simile {
 namespace {
@@ -65,6 +68,7 @@ class Convert : public testing::Test {
     head.name = "score";
     model.heads = {{head, numbers.data()}};
     save_model_folder(path("model"), model);
+    write_class_scope(path("model"), "score", {0.5, {{1, 0, 0, 0, 0, 0}}});
   }
 
   ConversionReport convert(const std::string& from, const std::string& to, TensorType type) {
@@ -91,12 +95,12 @@ TEST_F(Convert, TheSamePrecisionGivesTheSameModel) {
   for (const char* file :
        {"model.safetensors", "config.json", "modules.json", "2_Dense/config.json",
         "2_Dense/model.safetensors", "1_Pooling/config.json", "vocab.txt", "tokenizer_config.json",
-        "special_tokens_map.json", "heads/score/model.safetensors"}) {
+        "special_tokens_map.json", "heads/score/model.safetensors", "heads/score/scope.json"}) {
     EXPECT_EQ(bytes(std::string("model/") + file), bytes(std::string("copy/") + file)) << file;
   }
   EXPECT_EQ(vectors("model").values, vectors("copy").values);
   EXPECT_EQ(fingerprint("model"), fingerprint("copy"));
-  // Of others: without what this program writes beside it.
+  // A model of another program, without the files that Simile adds.
   convert_model(kGolden, path("golden"), TensorType::kF32, silent_events());
   EXPECT_EQ(model_fingerprint(open_model_folder(kGolden, silent_events())), fingerprint("golden"));
 }
@@ -121,7 +125,7 @@ TEST_F(Convert, EveryPrecisionPassesItsSelfTestAndStaysWhenConvertedAgain) {
     EXPECT_EQ(convert("once", "twice", c.type).largest_difference, 0);
     const std::string file = std::string("/") + weight_file_name(c.type);
     EXPECT_EQ(bytes("once" + file), bytes("twice" + file));
-    // Made of what was rounded: as floats it gives the same vectors.
+    // Made from the rounded weights: as floats it gives the same vectors.
     EXPECT_EQ(convert("once", "floats", TensorType::kF32).largest_difference, 0);
     EXPECT_EQ(vectors("floats").values, vectors("once").values);
     EXPECT_EQ(fingerprint("floats"), fingerprint("once"));
@@ -222,6 +226,73 @@ TEST_F(Convert, TheModelsOwnFolderIsNoOutput) {
   EXPECT_THROW(convert_model(path("model"), root_, TensorType::kF16, silent_events()), Error);
   EXPECT_THROW(convert("model", "none/../model", TensorType::kF16), Error);
   EXPECT_TRUE(file_exists(path("model/modules.json")));
+}
+
+void expect_pieces(const Tokenizer& tokenizer, const std::vector<std::string>& words,
+                   const std::vector<std::string>& others) {
+  const std::vector<uint8_t> found = find_word_pieces(tokenizer);
+  ASSERT_EQ(static_cast<int64_t>(found.size()), tokenizer.vocabulary_size());
+  const auto at = [&](const std::string& token) {
+    const int32_t id = tokenizer.find(token);
+    EXPECT_GE(id, 0) << token;
+    return static_cast<int>(found[static_cast<size_t>(id)]);
+  };
+  for (const std::string& token : words) EXPECT_EQ(at(token), 1) << token;
+  for (const std::string& token : others) EXPECT_EQ(at(token), 0) << token;
+}
+
+Tokenizer with_tokens(const std::vector<std::string>& tokens) {
+  nlohmann::json vocabulary;
+  for (const std::string& token : tokens) vocabulary[token] = vocabulary.size();
+  const nlohmann::json document = {
+      {"version", "1.0"},
+      {"added_tokens", nlohmann::json::array()},
+      {"normalizer", nullptr},
+      {"pre_tokenizer", nullptr},
+      {"decoder", nullptr},
+      {"post_processor", nullptr},
+      {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", tokens[0]}}}};
+  return Tokenizer::parse(document.dump(), "test");
+}
+
+TEST(WordPieces, LettersDigitsAndMarksBeginWords) {
+  const std::vector<std::string> words = {"the", "##s",  "##é",   "2",   "##3rd", "½",
+                                          "日",  "##本", "Ωmega", "##ा", "e-",    "а"};
+  const std::vector<std::string> others = {".", "##.", "##", "#", "-e", "_", "€", "😀", "™", "'s"};
+  std::vector<std::string> all = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  all.insert(all.end(), words.begin(), words.end());
+  all.insert(all.end(), others.begin(), others.end());
+  expect_pieces(Tokenizer::from_vocabulary(all, {}, "test"), words, others);
+  expect_pieces(Tokenizer::from_vocabulary(all, {}, "test"), {}, {"[PAD]", "[UNK]", "[CLS]"});
+}
+
+TEST(WordPieces, WhatMarksSpacesIsNoPartOfAWord) {
+  expect_pieces(
+      with_tokens({"<unk>", "▁the", "▁", "▁▁1", "▁.", "ing", "Ġof", "Ġ(", "e</w>", ".</w>"}),
+      {"▁the", "▁▁1", "ing", "Ġof", "e</w>"}, {"<unk>", "▁", "▁.", "Ġ(", ".</w>"});
+}
+
+TEST(WordPieces, ByteLevelTokensAreReadAsTheirBytes) {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.emplace_back();
+    append_utf8(byte_level_character(static_cast<uint8_t>(byte)), tokens.back());
+  }
+  const auto written = [](std::string_view bytes) {
+    std::string token;
+    for (const char byte : bytes)
+      append_utf8(byte_level_character(static_cast<uint8_t>(byte)), token);
+    return token;
+  };
+  const std::vector<std::string> words = {written(" of"), written("\nx"), written(" é"),
+                                          written("\xAC"), written("  7")};
+  // Written in letters, but a quotation mark, a dash, a currency and white space.
+  const std::vector<std::string> others = {written(" “"), written("—"), written("€1"),
+                                           written(" \n\n"), written(".x")};
+  tokens.insert(tokens.end(), words.begin(), words.end() - 2);
+  tokens.push_back(words.back());
+  tokens.insert(tokens.end(), others.begin(), others.end());
+  expect_pieces(with_tokens(tokens), words, others);
 }
 
 }  // namespace

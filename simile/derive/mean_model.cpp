@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/derive/mean_model.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -12,12 +11,13 @@
 #include "simile/core/parallel.h"
 #include "simile/core/text_table.h"
 #include "simile/derive/convert.h"
+#include "simile/encode/head.h"
 #include "simile/model/model_card.h"
 
 namespace simile {
 namespace {
 
-// What a model's numbers mean, fact by fact, so that two models can be told apart with words.
+// Facts that decide what a model's numbers mean, so that a message can name how two models differ.
 struct ModelFact {
   std::string name, value;  // "the number of layers", "6"
 };
@@ -26,19 +26,17 @@ class FactList {
  public:
   template <typename T>
   void add(const std::string& name, const T& value) {
-    facts.push_back({name + suffix, fmt::format("{}", value)});
+    facts.push_back({name, fmt::format("{}", value)});
   }
   void add_text(const std::string& name, const std::string& value) {
     add(name, value.empty() ? "none" : "'" + value + "'");
   }
 
-  std::string suffix;
   std::vector<ModelFact> facts;
 };
 
 void add_encoder(const EncoderConfig& config, FactList& list) {
   list.add("the architecture", config.model_type);
-  list.add("the number of parts", config.parts.size());
   list.add("the number of layers", config.layers);
   list.add("the hidden size", config.hidden);
   list.add("the number of attention heads", config.heads);
@@ -49,8 +47,6 @@ void add_encoder(const EncoderConfig& config, FactList& list) {
   list.add("the norms' epsilon", config.layer_norm_eps);
   const EncoderVariant& v = config.variant;
   list.add("whether it is a static table", v.averaged);
-  list.add("`saturation`", v.saturation);
-  list.add("`half_position`", v.half_position);
   list.add("the embeddings' width", v.embedding);
   list.add("whether embeddings are projected", v.projected);
   list.add("the first position", v.position_offset);
@@ -67,17 +63,6 @@ void add_encoder(const EncoderConfig& config, FactList& list) {
   list.add("whether the feed-forward's first product has a bias", v.up_bias);
   list.add("whether its second has one", v.down_bias);
   list.add("whether norms have biases", v.norm_bias);
-  for (size_t i = 0; i < config.parts.size(); ++i) {
-    const PartConfig& part = config.parts[i];
-    list.suffix = fmt::format(" of part {}", i);
-    list.add("the weight", part.weight);
-    list.add("the longest text", part.max_length);
-    std::vector<std::string> modes;
-    for (const PoolingMode mode : part.pooling) modes.push_back(pooling_mode_name(mode));
-    list.add_text("the pooling", fmt::format("{}", fmt::join(modes, "+")));
-    add_encoder(part.encoder, list);
-    list.suffix.clear();
-  }
 }
 
 // Architecture, pooling, modules and what is done to texts and vectors, heads. Not dropout, trained
@@ -120,8 +105,7 @@ std::vector<ModelFolder> open_all(const MeanOptions& options, EventSink& events)
   const std::vector<std::string>& models = options.models;
   const std::vector<double>& weights = options.weights;
   SIMILE_CHECK(weights.empty() || weights.size() == models.size(), ErrorKind::kUsage,
-               "{} models and {} weights; give each model a weight, in the same order, "
-               "or none for equal ones",
+               "{} models and {} weights; give each model a weight, or none for equal ones",
                models.size(), weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
     SIMILE_CHECK(std::isfinite(weights[i]) && weights[i] > 0, ErrorKind::kUsage,
@@ -203,13 +187,12 @@ void average_into(ModelNumbers& numbers, const ModelNumbers& other) {
 }
 
 Tokenizer common_tokenizer(const std::vector<ModelFolder>& folders) {
-  Tokenizer first = Tokenizer::load(folders.front().tokenizer_path);
+  Tokenizer first = load_tokenizer(folders.front());
   const std::string json = first.to_json();
   for (const ModelFolder& folder : folders) {
     check_like(folders.front(), folder);
-    SIMILE_CHECK(Tokenizer::load(folder.tokenizer_path).to_json() == json, ErrorKind::kInput,
-                 "'{}' and '{}' cannot be averaged: they have different tokenizers, so "
-                 "their word embeddings are of other words",
+    SIMILE_CHECK(load_tokenizer(folder).to_json() == json, ErrorKind::kInput,
+                 "'{}' and '{}' cannot be averaged: their tokenizers, and so their words, differ",
                  folders.front().path, folder.path);
   }
   return first;
@@ -231,9 +214,9 @@ std::string make_card(const std::vector<MeanPart>& parts, const std::string& out
   return make_model_card(card, settings);
 }
 
-// The first model's folder with the mean in place of its numbers.
+// The first model's folder, with its numbers replaced by the mean.
 void save_mean(const ModelFolder& first, const ModelNumbers& mean, const Tokenizer& tokenizer,
-               const std::vector<MeanPart>& parts, const std::string& output) {
+               const std::vector<MeanPart>& parts, const std::string& output, EventSink& events) {
   ModelToSave save;
   save.settings = first.settings;
   auto array = mean.arrays.begin();
@@ -251,6 +234,11 @@ void save_mean(const ModelFolder& first, const ModelNumbers& mean, const Tokeniz
   save.self_test = test_weights(save.settings, save.weights, tokenizer);
   for (const SavedHead& head : first.heads) {
     save.heads.push_back({head.settings, (array++)->data()});
+    if (!load_head(first, head.settings.name).scope) continue;
+    events.warning(fmt::format(
+        "the head '{}' will give every text a class: the bound below which a text belongs "
+        "to none is of the vectors of '{}', and the mean has others",
+        head.settings.name, first.path));
   }
   save_model_folder(output, save);
 }
@@ -260,7 +248,7 @@ void save_mean(const ModelFolder& first, const ModelNumbers& mean, const Tokeniz
 std::vector<MeanPart> average_models(const MeanOptions& options, EventSink& events) {
   const std::vector<ModelFolder> folders = open_all(options, events);
   const Tokenizer tokenizer = common_tokenizer(folders);
-  for (const ModelFolder& folder : folders) check_derived_output(folder, options.output);
+  for (const ModelFolder& folder : folders) check_not_read(options.output, folder.path);
   std::vector<MeanPart> parts;
   ModelNumbers mean;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -273,7 +261,7 @@ std::vector<MeanPart> average_models(const MeanOptions& options, EventSink& even
     }
   }
   for (MeanPart& part : parts) part.share /= mean.weight;
-  save_mean(folders.front(), mean, tokenizer, parts, options.output);
+  save_mean(folders.front(), mean, tokenizer, parts, options.output, events);
   return parts;
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weights of several models of one architecture, averaged: the mean of runs that began with the
-// same weights is often better than each of them, and costs no more to use (Wortsman et al.,
-// "Model soups", ICML 2022).
+// same weights is often better than each, at no cost (Wortsman et al., "Model soups", 2022).
 //
 //   w = sum_i c_i w_i / sum_i c_i      over encoder, Dense and LayerNorm modules and task heads
 //
 // taken model by model, w += c_i / (c_1 + ... + c_i) (w_i - w), so that no more than two models are
 // in memory and the mean of equal models is that model, bit for bit. Trained temperatures that all
-// have are averaged too. Models that did not begin with the same weights do not fit each other, and
-// nothing in a folder tells.
+// have are averaged too. Models that did not begin alike do not fit, and no folder tells.
 #pragma once
 
 #include <string>

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/derive/whiten.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/derive/convert.h"
@@ -81,13 +78,12 @@ std::vector<float> apply_whitening(const ModelFolder& folder, const Whitening& w
 
 void WhiteningOptions::visit(OptionVisitor& v) {
   v.field("power", power,
-          {"how much the axes are evened out: 0 not at all (principal components), 1 wholly", "", 0,
-           1});
-  v.field("dimensions", dimensions, {"axes kept, those that vary most first; 0 keeps all", "", 0});
+          {"how much the axes are equalised: 0 not at all (principal components), 1 completely", "",
+           0, 1});
+  v.field("dimensions", dimensions, {"axes to keep, those that vary most first; 0: all", "", 0});
   v.field("center", center, {"subtract the mean of the sample's vectors", "", 0});
   v.field("epsilon", epsilon,
-          {"share of the mean variance that is added to that of each axis, so that axes which "
-           "hardly vary are not blown up",
+          {"share of the mean variance added to that of each axis, so that none is scaled too much",
            "", 0});
 }
 
@@ -163,9 +159,6 @@ WhiteningReport whiten_model(const std::string& model, const std::vector<std::st
                              const WhiteningOptions& options, const EncodeOptions& encode,
                              const std::string& output, EventSink& events) {
   const ModelFolder folder = open_original(model, output, events);
-  SIMILE_CHECK(!folder.settings.encoder.is_joined(), ErrorKind::kUsage,
-               "'{}' is a joined model; whiten its parts, each by itself, and join them again",
-               model);
   const SentenceEncoder encoder = SentenceEncoder::load(model, silent_events());
   EncodeOptions raw = encode;
   raw.dimensions = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whitening: directions in which a model's vectors differ little from text to text are lengthened
-// and those in which all of them differ much, or have in common, are shortened, so that more of
-// them count in a cosine (Su et al., "Whitening Sentence Representations for Better Semantics and
-// Faster Retrieval", 2021).
+// Whitening stretches the directions in which a model's vectors vary little and shrinks those in
+// which they vary much (or which all share), so that more directions count in a cosine (Su et al.,
+// "Whitening Sentence Representations for Better Semantics ...", 2021).
 //
-// Of a sample of vectors x [n, D], with m their mean where `center` is set and else 0:
+// For a sample of vectors x [n, D], with m their mean if `center` is set and 0 otherwise:
 //
 //   C = 1 / n * sum of (x - m)^T (x - m) = V diag(s_1^2 ... s_D^2) V^T,   s falling
 //   y = (x - m) W,   W = c V_k diag(t_1^-power ... t_k^-power),   t_j^2 = s_j^2 + epsilon mean(s^2)
@@ -57,9 +56,9 @@ ModuleSettings dense_module(const Whitening& whitening, int64_t inputs);
 // E' = (E - m) W [V, k], where rows of zeros (tokens that do not count) stay zeros.
 //
 // Without m this is exact: mean(e_i W) = mean(e_i) W. With m, of a text of n tokens of which c have
-// rows other than zeros, mean(e'_i) = c / n * (n / c * mean(e_i) - m) W: but for its length the
-// whitened mean over those c tokens alone. So the sample must then be such means; were m taken off
-// rows of zeros too, punctuation would pull every text towards -m W.
+// rows other than zeros, mean(e'_i) = c / n * (n / c * mean(e_i) - m) W: except for its length, the
+// whitened mean over those c tokens. So the sample must then be such means; were m taken off rows
+// of zeros too, punctuation would pull every text towards -m W.
 Matrix<float> fold_into_table(const Matrix<float>& table, const Whitening& whitening);
 
 struct WhiteningReport {
@@ -71,7 +70,7 @@ struct WhiteningReport {
   double cosine_before = 0, cosine_after = 0;
 };
 
-// Writes the model folder anew with its vectors whitened by what a sample of texts shows.
+// Rewrites the model folder with its vectors whitened, fitted on a sample of texts.
 //
 // The map goes into the table of a static model. In other models it is a Dense module behind the
 // model's modules, before Normalize at the end, so that sentence-transformers loads the folder too.

@@ -124,7 +124,7 @@ TEST(Whitening, LeadingDimensionsAreThoseOfTheWholeMapButForItsScale) {
   }
 }
 
-// Ten texts of three to seven tokens; token 0 has a row of zeros and stands in all of them.
+// Ten texts of three to seven tokens; token 0 has a row of zeros and is in all of them.
 TEST(Whitening, FoldedIntoATableItGivesTheDirectionsOfTheDenseModule) {
   const Matrix<float> sample = random_sample(200, 6);
   Matrix<float> table = random_sample(30, 6);

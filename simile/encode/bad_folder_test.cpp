@@ -52,7 +52,7 @@ class BadFolder : public testing::Test {
     put(name, bytes.replace(at, from.size(), to));
   }
 
-  // Writes the weights anew with the tensor `name` changed.
+  // Rewrites the weights with the tensor `name` changed.
   void change(const std::string& name, const std::function<void(TensorView&)>& edit) const {
     std::vector<TensorView> tensors;
     {
@@ -111,7 +111,8 @@ TEST_F(BadFolder, EachIsRefusedWithItsReason) {
          put("modules.json", R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"p"}])");
        },
        "p/config.json"},
-      {[&] { fs::rename(path(kWeights), path("pytorch_model.bin")); }, "no zip archive"},
+      {[&] { fs::rename(path(kWeights), path("pytorch_model.bin")); },
+       "the weights of a model (safetensors)"},
       {[&] {
          fs::remove(path(kWeights));
          put("model.safetensors.index.json", R"({"weight_map":{"a":"gone.safetensors"}})");
@@ -119,7 +120,7 @@ TEST_F(BadFolder, EachIsRefusedWithItsReason) {
        "'gone.safetensors', which is missing"},
       {[&] { fs::remove(path("vocab.txt")); }, "neither tokenizer.json nor vocab.txt"},
       {[&] { put("vocab.txt", read_file(path("vocab.txt")) + "onemore\nandmore\n"); },
-       "they belong to different models"},
+       "they are of different models"},
   };
   for (const Case& c : cases) {
     restore();

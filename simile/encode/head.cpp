@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/encode/head.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
-#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/pooling.h"
 
 namespace simile {
@@ -133,13 +130,9 @@ Matrix<float> Head::logits(const Matrix<float>& u, const Matrix<float>& v) const
     const int64_t end = std::min(begin + kRowsPerChunk, u.rows);
     Matrix<float> x = features(u, v, begin, end);
     for (size_t i = 0; i < layers.size(); ++i) {
-      Matrix<float> y(x.rows, layers[i].columns());
-      layers[i].multiply(x.values.data(), x.rows, weights_ + slots[2 * i + 1].offset,
-                         y.values.data());
-      x = std::move(y);
-      if (i + 1 < layers.size()) {
-        for (float& value : x.values) value = std::max(value, 0.0f);
-      }
+      x = multiply(x, layers[i], weights_ + slots[2 * i + 1].offset);
+      if (i + 1 == layers.size()) break;
+      for (float& value : x.values) value = std::max(value, 0.0f);
     }
     std::copy(x.values.begin(), x.values.end(), logits.row(begin));
   }

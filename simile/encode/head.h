@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the pooling: the modules up to the Normalize at the end, and task heads, which turn
-// pooled embeddings into logits. The formulas are in simile/model/model_settings.h and
-// simile/model/head_settings.h.
+// The layers after the pooling: the modules up to the Normalize at the end, and task heads, which
+// turn pooled embeddings into logits. Formulas: model_settings.h and head_settings.h.
 //
 //   const Head head = load_head(open_model_folder("models/mini", silent_events()), "sentiment");
 //   const Matrix<float> logits = head.logits(u);  // [m, k]
@@ -62,7 +61,7 @@ struct ClassScope {
 ClassScope choose_class_scope(Matrix<float> train, const std::vector<int32_t>& classes,
                               const Matrix<float>& dev);
 
-// heads/NAME/scope.json of a model folder, by which load_head() finds it.
+// Writes heads/NAME/scope.json in a model folder, where load_head() finds it.
 void write_class_scope(const std::string& model, const std::string& head, const ClassScope& scope);
 
 class Head {
@@ -99,7 +98,7 @@ class Head {
 // it is. Errors (kInput): logits of another width than the head's.
 Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<float>& logits);
 
-// What it is computed by: softmax(z)[j] = exp(z_j) / sum_i exp(z_i) of k logits, and
+// The functions behind probabilities: softmax(z)[j] = exp(z_j) / sum_i exp(z_i) of k logits, and
 // sigmoid(z) = 1 / (1 + exp(-z)), without overflow.
 void softmax(const float* logits, int64_t k, double* out);
 double sigmoid(double z);

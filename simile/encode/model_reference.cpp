@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/model_reference.h"
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <vector>
 
 #include "simile/core/text_table.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/model_settings.h"
 #include "simile/model/tensor_source.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/encode/model_reference.h"
-
 #include <gtest/gtest.h>
 
 #include "simile/core/file.h"
+#include "simile/encode/sentence_encoder.h"
 
 namespace simile {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
-#include "simile/core/memory.h"
 #include "simile/kernel/pooling.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/text/words.h"
@@ -36,18 +35,17 @@ std::vector<std::string> prepared(const ModelSettings& settings,
 void EncodeOptions::visit_texts(OptionVisitor& v) {
   v.field("batch_tokens", batch_tokens,
           {"encoded at a time; a longer text makes its own batch", "tokens", 1, 1 << 30});
-  v.field("prompt", prompt_name,
-          OptionInfo{
-              "name of the model's prompt to put before texts; document is the first there is of "
-              "document, passage and corpus. Empty: of a search's queries the prompt query, of its "
-              "documents the prompt document, else the model's default prompt, if any"}
-              .named("--prompt,--prompt-name"));
+  v.field(
+      "prompt", prompt_name,
+      OptionInfo{"name of the model's prompt; default: query for queries, document (or passage, or "
+                 "corpus) for documents, else the model's default prompt, if any"}
+          .named("--prompt,--prompt-name"));
 }
 
 void EncodeOptions::visit(OptionVisitor& v) {
   visit_texts(v);
   v.field("dimensions", dimensions,
-          {"leading dimensions to keep; 0 keeps what the model says", "", 0, 1 << 20});
+          {"leading dimensions to keep; 0: as the model says", "", 0, 1 << 20});
 }
 
 struct SentenceEncoder::Sequences {
@@ -57,8 +55,8 @@ struct SentenceEncoder::Sequences {
 
 SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& events,
                                       ProductType products) {
-  const ModelFolder model = open_model_folder(folder, events);
-  const Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
+  const ModelFolder model = open_model_folder(folder, events, ModelUse::kPairs);
+  const Tokenizer tokenizer = load_tokenizer(model, events);
   return SentenceEncoder(open_encoder(model.weights_path, model.settings.encoder, events, products),
                          model.settings, tokenizer);
 }
@@ -80,12 +78,18 @@ SentenceEncoder::SentenceEncoder(std::shared_ptr<const Encoder> encoder,
   tokenizer_.set_max_length(settings.max_length);
 }
 
+void SentenceEncoder::check_makes_vectors() const {
+  SIMILE_CHECK(
+      !settings_.cross_encoder, ErrorKind::kInput,
+      "a cross-encoder scores two texts read together and makes no vectors; use it to re-rank "
+      "(simile search --rerank, simile serve --rerank-model), and a sentence encoder here");
+}
+
 int64_t SentenceEncoder::dimension(const EncodeOptions& options) const {
   const int64_t size = settings_.embedding_size();
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions <= size, ErrorKind::kRecipe,
                "dimensions is {}; the model has {}", options.dimensions, size);
-  if (options.dimensions > 0) return options.dimensions;
-  return settings_.dimensions > 0 ? settings_.dimensions : size;
+  return options.dimensions > 0 ? options.dimensions : settings_.vector_size();
 }
 
 std::string SentenceEncoder::prompt(const EncodeOptions& options) const {
@@ -192,6 +196,7 @@ SentenceEncoder::Tokenise SentenceEncoder::tokenise_texts(const std::vector<std:
 Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
                                       const EncodeOptions& options, EventSink& events,
                                       EncodeCounts* counts) const {
+  check_makes_vectors();
   const std::string prompt = prepared(settings_, this->prompt(options));
   return encode_all(texts.size(), tokenise_texts(texts, prompt), count_left_out(prompt), options,
                     events, counts);
@@ -200,6 +205,7 @@ Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
 void SentenceEncoder::encode_blocks(const std::vector<std::string>& texts,
                                     const EncodeOptions& options, const TakeVectors& take,
                                     EventSink& events, EncodeCounts* counts) const {
+  check_makes_vectors();
   const std::string prompt = prepared(settings_, this->prompt(options));
   Matrix<float> taken;
   std::future<void> taking;
@@ -221,8 +227,7 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
                                             const EncodeOptions& options, EventSink& events,
                                             EncodeCounts* counts) const {
   SIMILE_CHECK(!settings_.pooling.modes.empty(), ErrorKind::kRecipe,
-               "a {} encoder cannot read two texts as one sequence; use a transformer",
-               settings_.encoder.is_joined() ? "joined" : "static");
+               "a static encoder cannot read two texts as one sequence; use a transformer");
   SIMILE_CHECK(left.size() == right.size(), ErrorKind::kInput,
                "pairs: {} left texts, but {} right ones", left.size(), right.size());
   const auto tokenise = [&](size_t begin, size_t end, EncodeCounts& counted) {
@@ -233,7 +238,8 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
       counted.truncated += pair.dropped > 0 ? 1 : 0;
       counted.replaced += pair.replaced;
       sequences.ids.push_back(std::move(pair.ids));
-      if (settings_.encoder.types > 1) sequences.type_ids.push_back(std::move(pair.type_ids));
+      if (settings_.encoder.types > 1 && settings_.token_types)
+        sequences.type_ids.push_back(std::move(pair.type_ids));
     }
     return sequences;
   };
@@ -242,6 +248,7 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
 
 Matrix<float> SentenceEncoder::encode_ids(const std::vector<std::vector<int32_t>>& sequences,
                                           const EncodeOptions& options, EventSink& events) const {
+  check_makes_vectors();
   for (const std::vector<int32_t>& ids : sequences) {
     const size_t least = settings_.encoder.is_static() ? 0 : 1;
     SIMILE_CHECK(ids.size() >= least && static_cast<int64_t>(ids.size()) <= settings_.max_length,
@@ -337,6 +344,35 @@ SelfTest make_self_test(const SentenceEncoder& encoder) {
   options.prompt = "";
   test.vectors = encoder.encode(test.texts, options, silent_events());
   return test;
+}
+
+Predictor::Predictor(const SentenceEncoder& encoder, const Head& head)
+    : encoder_(encoder), head_(head) {
+  const int64_t hidden = encoder.settings().embedding_size();
+  SIMILE_CHECK(head.embedding_size() == hidden, ErrorKind::kInput,
+               "head '{}' takes embeddings of size {}, the encoder's have {}", head.settings().name,
+               head.embedding_size(), hidden);
+}
+
+Matrix<float> Predictor::predict(const std::vector<std::string>& texts,
+                                 const std::vector<std::string>& pairs,
+                                 const EncodeOptions& options, EventSink& events,
+                                 EncodeCounts* counts, std::vector<double>* similarities) const {
+  const HeadSettings& settings = head_.settings();
+  const size_t expected = head_takes_pairs(settings) ? texts.size() : 0;
+  SIMILE_CHECK(pairs.size() == expected, ErrorKind::kInput,
+               "head '{}' of input {}: expected {} second texts for {} texts, found {}",
+               settings.name, settings.input, expected, texts.size(), pairs.size());
+  EncodeOptions whole = options;
+  whole.normalize = false;
+  whole.dimensions = head_.embedding_size();
+  if (settings.input == "joint") {
+    return head_.logits(encoder_.encode_pairs(texts, pairs, whole, events, counts));
+  }
+  const Matrix<float> u = encoder_.encode(texts, whole, events, counts);
+  if (similarities != nullptr && head_.scope) *similarities = head_.scope->similarities(u);
+  if (settings.input == "single") return head_.logits(u);
+  return head_.logits(u, encoder_.encode(pairs, whole, events, counts));
 }
 
 }  // namespace simile

@@ -17,10 +17,6 @@ namespace simile {
 std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_means(
     const std::string& folder, EventSink& events) {
   const ModelFolder model = open_model_folder(folder, events);
-  SIMILE_CHECK(!model.settings.encoder.is_joined(), ErrorKind::kUsage,
-               "'{}' is a joined model, which has several word embeddings; name one of "
-               "the folders of its parts",
-               folder);
   SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kUsage,
                "'{}' is a static model: its vectors are averages of word vectors "
                "already; name it without \"words:\"",
@@ -29,7 +25,7 @@ std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_me
   const bool lower_case = model.settings.lower_case;
   const auto loaded =
       std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder, events);
-  Tokenizer tokenizer = Tokenizer::load(model.tokenizer_path);
+  Tokenizer tokenizer = load_tokenizer(model, events);
   tokenizer.fit(loaded->shape().vocabulary);
   tokenizer.set_max_length(model.settings.max_length);
   return [=](const std::vector<std::string>& texts) {

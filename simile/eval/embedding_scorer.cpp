@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
-#include <utility>
 
 #include "simile/core/check.h"
-#include "simile/encode/predictor.h"
 #include "simile/kernel/pooling.h"
 
 namespace simile {
@@ -75,33 +73,6 @@ TwoSides embed_sides(const EmbeddingScorer::Embed& embed_left,
   return sides;
 }
 
-double compare_exactly(Similarity similarity, const float* a, const float* b, int64_t D) {
-  const bool is_cosine = similarity == Similarity::kCosine;
-  if (is_cosine && std::equal(a, a + D, b)) {
-    return std::any_of(a, a + D, [](float x) { return x != 0; }) ? 1 : 0;
-  }
-  double dot = 0, aa = 0, bb = 0, squares = 0, absolutes = 0;
-  for (int64_t i = 0; i < D; ++i) {
-    const double x = a[i], y = b[i];
-    dot += x * y;
-    aa += x * x;
-    bb += y * y;
-    squares += (x - y) * (x - y);
-    absolutes += std::fabs(x - y);
-  }
-  switch (similarity) {
-    case Similarity::kCosine:
-      return aa > 0 && bb > 0 ? std::clamp(dot / (std::sqrt(aa) * std::sqrt(bb)), -1.0, 1.0) : 0;
-    case Similarity::kDot:
-      return dot;
-    case Similarity::kEuclidean:
-      return -std::sqrt(squares);
-    case Similarity::kManhattan:
-      return -absolutes;
-  }
-  return 0;
-}
-
 // A search holds the best documents of its queries twice; enough queries to keep all threads busy.
 constexpr size_t kQueriesAtOnce = 1024;
 
@@ -130,7 +101,7 @@ ChosenDocuments choose_documents(const std::vector<std::vector<int64_t>>& candid
   return chosen;
 }
 
-// Of the embeddings of a corpus and its queries, normalised where the cosine asks for it.
+// The embeddings of a corpus and its queries, normalised where the cosine asks for it.
 class EmbeddingScores : public CorpusScores {
  public:
   EmbeddingScores(TwoSides sides, Similarity similarity)
@@ -182,6 +153,33 @@ class EmbeddingScores : public CorpusScores {
 };
 
 }  // namespace
+
+double compare_exactly(Similarity similarity, const float* a, const float* b, int64_t D) {
+  const bool is_cosine = similarity == Similarity::kCosine;
+  if (is_cosine && std::equal(a, a + D, b)) {
+    return std::any_of(a, a + D, [](float x) { return x != 0; }) ? 1 : 0;
+  }
+  double dot = 0, aa = 0, bb = 0, squares = 0, absolutes = 0;
+  for (int64_t i = 0; i < D; ++i) {
+    const double x = a[i], y = b[i];
+    dot += x * y;
+    aa += x * x;
+    bb += y * y;
+    squares += (x - y) * (x - y);
+    absolutes += std::fabs(x - y);
+  }
+  switch (similarity) {
+    case Similarity::kCosine:
+      return aa > 0 && bb > 0 ? std::clamp(dot / (std::sqrt(aa) * std::sqrt(bb)), -1.0, 1.0) : 0;
+    case Similarity::kDot:
+      return dot;
+    case Similarity::kEuclidean:
+      return -std::sqrt(squares);
+    case Similarity::kManhattan:
+      return -absolutes;
+  }
+  return 0;
+}
 
 EmbeddingScorer::EmbeddingScorer(std::string name, Embed embed, Similarity similarity,
                                  Retrieval retrieval, RunHead heads)

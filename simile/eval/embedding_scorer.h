@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores by comparing embeddings. For vectors a and b of length D:
 //
-//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros. Of pairs of equal vectors it is
-//              exactly 1, so that equal texts tie in rank correlations whatever rounding gave them
+//   cosine     a.b / (|a| |b|); 0 when one of them is all zeros. Equal vectors get exactly 1, so
+//              that equal texts tie in rank correlations despite rounding
 //   dot        a.b
 //   euclidean  -|a - b|
 //   manhattan  -sum_i |a_i - b_i|
 //
-// Every distinct text is embedded once per call, of a corpus only what is some query's candidate;
-// memory holds the embeddings and `depth` documents per query, and what embed_once() keeps. Scores
-// do not depend on the number of threads. Those of pairs are computed in double.
+// Each call embeds every distinct text once, and from a corpus only the candidates of some query.
+// Memory holds the embeddings, `depth` documents per query and the vectors that embed_once() keeps.
+// Scores do not depend on the number of threads. Scores of pairs are computed in double.
 //
-// A ranking is what exact_search.h finds, with its scores, which are floats and, for the euclidean
-// similarity, -|a - b|^2: the documents, order and bits that an index of the same vectors gives
-// (normalised by normalise_rows() for the cosine). Candidates are scored by the same scan.
+// exact_search.h makes the rankings, with its scores: floats and, for the euclidean similarity, -|a
+// - b|^2. So documents, order and bits equal those of an index of the same vectors (normalised by
+// normalise_rows() for the cosine). Candidates are scored by the same scan.
 //
 // Errors (ErrorKind::kFailed): an embedding that is not finite (with its text), or a matrix that
 // has not one row per text.
@@ -34,6 +34,8 @@
 
 namespace simile {
 
+double compare_exactly(Similarity similarity, const float* a, const float* b, int64_t D);
+
 class EmbeddingScorer : public Scorer {
  public:
   using Embed = EmbedTexts;
@@ -43,8 +45,8 @@ class EmbeddingScorer : public Scorer {
       std::function<HeadOutput(const std::string& head, const std::vector<std::string>& left,
                                const std::vector<std::string>& right)>;
 
-  // Of rankings, for models that put other prompts before them than before texts of pairs. Null:
-  // queries are embedded as documents are, documents as the texts of pairs.
+  // For rankings with models whose prompts for queries and documents differ from those for pairs.
+  // Null: queries are embedded like documents, and documents like the texts of pairs.
   struct Retrieval {
     Embed queries, documents;
   };
@@ -86,16 +88,15 @@ class EmbeddingScorer : public Scorer {
   bool embeds_once_ = false;
 };
 
-// The heads of an encoder, as scorers ask for them; null without heads. `events` must outlive the
-// result, which keeps the encoder.
+// The heads of an encoder, which it keeps, for scorers; null without heads. `events` outlives it.
 EmbeddingScorer::RunHead head_runner(std::shared_ptr<const SentenceEncoder> encoder,
                                      std::vector<Head> heads, const EncodeOptions& options,
                                      EventSink& events);
 
-// A model's scorer, with its prompts as sentence-transformers puts them in its evaluators: before
-// the texts of pairs that of the options, or the model's default; before the queries and documents
-// of a ranking those of their roles (EncodeOptions). `events` outlives the scorer. `counted` is told
-// what happened to the texts of each call.
+// A model's scorer, with prompts as in the evaluators of sentence-transformers: texts of pairs get
+// the prompt of the options, or the model's default; queries and documents of a ranking get those
+// of their roles (EncodeOptions). `events` outlives the scorer. `counted` gets each call's
+// statistics.
 std::unique_ptr<EmbeddingScorer> make_encoder_scorer(
     const std::string& name, const std::shared_ptr<const SentenceEncoder>& encoder,
     std::vector<Head> heads, const EncodeOptions& options, EventSink& events,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/hybrid_scorer.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <numeric>
 
@@ -19,11 +17,11 @@ std::string hybrid_model(const std::string& name) {
   const std::string model = is_bare ? "" : name.substr(kHybridPrefix.size());
   SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,
                "'{}' names no model: write hybrid:MODEL with what is to be taken "
-               "together with BM25, such as hybrid:simile-mini",
+               "together with BM25, such as hybrid:simile-mini-3",
                name);
   SIMILE_CHECK(model != "bm25" && !starts_with(model, kHybridPrefix), ErrorKind::kUsage,
                "'{}': a hybrid is BM25 and the vectors of a model; name a model with "
-               "vectors, such as hybrid:simile-mini",
+               "vectors, such as hybrid:simile-mini-3",
                name);
   return model;
 }
@@ -39,8 +37,25 @@ HybridScores::HybridScores(std::unique_ptr<CorpusScores> words,
       weight_(fusion.weight),
       spread_(spread) {}
 
+void HybridScores::hold(int64_t first, int64_t count) {
+  first_held_ = first;
+  held_vectors_ = Matrix<double>(count, documents());
+  held_words_ = held_vectors_;
+  vectors_->score(first, count, held_vectors_.row(0));
+  run_parallel_blocks(count, 1, [&](int64_t i, int64_t) {
+    words_->score(first + i, 1, held_words_.row(i));
+    scale_scores(rule_, spread_, held_vectors_.row(i), held_words_.row(i), documents());
+  });
+}
+
 void HybridScores::score(int64_t first, int64_t count, double* scores) const {
-  const int64_t n = documents();
+  const int64_t n = documents(), row = first - first_held_;
+  if (row >= 0 && row + count <= held_vectors_.rows) {
+    const double* const vectors = held_vectors_.row(row);
+    const double* const words = held_words_.row(row);
+    for (int64_t i = 0; i < count * n; ++i) scores[i] = fuse_scaled(weight_, vectors[i], words[i]);
+    return;
+  }
   vectors_->score(first, count, scores);
   run_parallel_blocks(count, 1, [&](int64_t i, int64_t) {
     std::vector<double> words(static_cast<size_t>(n));
@@ -106,14 +121,15 @@ std::string HybridScorer::describe(double weight) const {
 }
 
 std::vector<std::string> HybridScorer::notes() const {
-  return {describe(fusion_.weight) + (is_chosen_ ? ", chosen on dev" : "")};
+  std::vector<std::string> notes = words_->notes();
+  notes.insert(notes.begin(), describe(fusion_.weight) + (is_chosen_ ? ", chosen on dev" : ""));
+  return notes;
 }
 
 HeadOutput HybridScorer::run_head(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) {
   throw_error(ErrorKind::kUsage,
-              "{} has no heads: it adds the similarity of vectors to {}; name {} alone "
-              "to have a head of its score",
+              "{} has no heads: it adds a similarity to {}; name {} alone to have its head score",
               name_, words_->name(), vectors_->name());
 }
 

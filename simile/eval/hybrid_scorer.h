@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model and BM25 together, `hybrid:MODEL` wherever a model is named to be evaluated: the two
 // scores of every document for a query, fused by simile/index/score_fusion.h over the documents
-// that are ranked, the whole corpus or the candidates. Documents that BM25 does not find have its
-// score 0 before they are scaled, and every document is found. Of pairs the scores of all pairs of
-// the set are one list; they are scaled over it, so a threshold found on one set holds for another
-// as far as their pairs are alike.
+// that are ranked, the whole corpus or the candidates. Documents that BM25 does not find get BM25
+// score 0 before scaling, so every document is found. The scores of all pairs of a set are scaled
+// together as one list, so a threshold of one set holds for a similar one.
 //
 //   HybridScorer scorer("hybrid:mini", std::make_shared<Bm25Scorer>(), model);
 //
-// Equal fused scores stand in order of position, as with every scorer. Same scores for any number
-// of threads.
+// Equal fused scores are ordered by position, as with every scorer. Same for any threads.
 //
 // Errors: those of the two scorers and of score_fusion.h.
 #pragma once
@@ -40,6 +38,9 @@ class HybridScores : public CorpusScores {
                const FusionOptions& fusion, double spread);
 
   void set_weight(double weight) { weight_ = weight; }
+  // Keeps the scaled scores of these queries, [count, documents()] twice, until the next call, so
+  // that score() of them by another weight only adds.
+  void hold(int64_t first, int64_t count);
 
   int64_t documents() const override { return vectors_->documents(); }
   void score(int64_t first, int64_t count, double* scores) const override;
@@ -49,6 +50,8 @@ class HybridScores : public CorpusScores {
   std::unique_ptr<CorpusScores> words_, vectors_;
   FusionRule rule_;
   double weight_, spread_;
+  int64_t first_held_ = 0;
+  Matrix<double> held_vectors_, held_words_;
 };
 
 class HybridScorer : public Scorer {
@@ -74,12 +77,12 @@ class HybridScorer : public Scorer {
   std::unique_ptr<HybridScores> score_hybrid(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus);
   const FusionOptions& fusion() const { return fusion_; }
-  // Takes a weight that was chosen on dev, which notes() then says.
+  // Sets a weight that was chosen on dev; notes() then says so.
   void take_chosen(double weight) {
     fusion_.weight = weight;
     is_chosen_ = true;
   }
-  // What notes() says, of another weight.
+  // The text of notes() for another weight.
   std::string describe(double weight) const;
 
  private:
@@ -96,19 +99,18 @@ class HybridScorer : public Scorer {
 std::vector<double> hybrid_weights();
 
 // The weight of the vectors in a hybrid, chosen on judged queries that are not tested on. A metric
-// of some 80 queries is flat over the weights and its best one mostly chance, so queries are drawn
-// with replacement (simile/metric/significance.h), every sample votes for the weight that is best
-// on it, and the mean of the votes is taken: near the middle of the weights that do alike.
+// of some 80 queries is flat over the weights, and its best weight mostly chance. So queries are
+// drawn with replacement (simile/metric/significance.h), every sample votes for its best weight,
+// and the mean of the votes is taken, which is near the middle of equally good weights.
 struct WeightChoice {
   double weight = 0;  // one of hybrid_weights()
   Interval votes;     // between which nine of ten samples' weights lie
   double value = 0;   // mean of the metric over all queries, with that weight
 };
 
-// values [queries, hybrid_weights()]: a metric of each query, higher being better. Of weights that
-// are best alike the one next to `preferred` gets the vote, of two as near the lower. 1,000 samples
-// of the stream "bootstrap" under seed 1; same choice for any number of threads. Errors
-// (ErrorKind::kInput): no queries.
+// values [queries, hybrid_weights()]: a metric of each query; higher is better. Among equally good
+// weights, the one nearest to `preferred` gets the vote, or the lower of two. 1,000 samples of the
+// stream "bootstrap" under seed 1; same for any threads. Errors (kInput): no queries.
 WeightChoice choose_hybrid_weight(const Matrix<double>& values, double preferred);
 
 }  // namespace simile

@@ -16,6 +16,7 @@
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/lexical_baseline.h"
 #include "simile/eval/task.h"
+#include "simile/kernel/pooling.h"
 
 namespace simile {
 namespace {
@@ -158,6 +159,31 @@ bool are_equal(const std::vector<Ranking>& a, const std::vector<Ranking>& b) {
   });
 }
 
+TEST(HybridScorer, HeldScoresAreTheSameBits) {
+  Texts corpus, queries = {"alder birch", "cedar", "elm apple", "fir"};
+  for (const char* first : {"alder", "birch", "cedar", "elm", "apple"}) {
+    for (const char* second : {"birch", "fig", "alder"}) {
+      corpus.push_back(std::string(first) + " " + second);
+    }
+  }
+  for (const char* rule : {"zsum", "rrf", "max", "cosine"}) {
+    HybridScorer scorer = hybrid_of(random_embeddings, options(0.3, rule));
+    const auto plain = scorer.score_hybrid(queries, corpus);
+    const auto held = scorer.score_hybrid(queries, corpus);
+    held->hold(1, 2);
+    for (const double weight : {0.0, 0.35, 1.0}) {
+      plain->set_weight(weight);
+      held->set_weight(weight);
+      for (const auto& [first, count] : {std::pair{0, 4}, std::pair{1, 2}, std::pair{2, 1}}) {
+        std::vector<double> a(static_cast<size_t>(count) * corpus.size()), b = a;
+        plain->score(first, count, a.data());
+        held->score(first, count, b.data());
+        EXPECT_EQ(a, b) << rule << ", weight " << weight << ", queries from " << first;
+      }
+    }
+  }
+}
+
 TEST(HybridScorer, RanksAlikeForAnyNumberOfThreadsAndQueries) {
   const RandomSet set;
   const int threads = thread_count();
@@ -202,7 +228,8 @@ TEST(HybridScorer, TheWholeWeightOnOneSideRanksAsThatSide) {
   }
 }
 
-// By default: 0.875 of the cosine, as a part of the spread, and 0.125 of BM25 as a part of the highest.
+// By default: 0.875 of the cosine, as a part of the spread, and 0.125 of BM25 as a part of the
+// highest.
 TEST(HybridScorer, ByDefaultWordsAddToTheCosine) {
   // The vector of a text is (1, 0) where it is short, else (0.6, 0.8): the texts of the spread have
   // cosines of 1, which is none, so the cosine stays as it is.
@@ -288,7 +315,7 @@ TEST(HybridModel, IsWhatStandsBehindThePrefix) {
   EXPECT_EQ(hybrid_name("mini"), "hybrid:mini");
   for (const char* wrong : {"hybrid:", "hybrid", "hybrid:bm25", "hybrid:hybrid:mini"}) {
     EXPECT_THAT(error_of([&] { hybrid_model(wrong); }),
-                AllOf(HasSubstr(wrong), HasSubstr("hybrid:simile-mini")));
+                AllOf(HasSubstr(wrong), HasSubstr("hybrid:simile-mini-3")));
   }
 }
 
@@ -338,7 +365,7 @@ TEST(HybridScorer, TheWeightIsChosenOnDev) {
   EvaluationOptions judged = set.options;  // one candidate a query: every weight does
   judged.candidates = "judged";
   EXPECT_THAT(evaluate(judged, hybrid).notes[0], HasSubstr("zsum with 0.9 of the vectors, chosen"));
-  // What is no hybrid is as it was.
+  // Scorers that are not hybrids get no notes.
   Bm25Scorer bm25;
   EXPECT_TRUE(evaluate(set.options, bm25).notes.empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Word overlap: what a model has to beat. Words are those of text/split_words.h; N is the number of
+// Word overlap, the baseline to beat. Words are those of text/words.h; N is the number of
 // texts of the collection, df the number of those with the word, tf its count in a text.
 //
 //   bm25    that of simile/index/score_fusion.h
@@ -9,16 +9,15 @@
 // For a ranking the collection is the corpus; query words that are not in it are ignored. For pairs
 // it is all distinct texts of the left and right sides; bm25 is then the mean of both directions,
 // as pairs have no query side. Texts without words score 0, and a search of the corpus finds only
-// documents that share a word with the query. Exact, threads over queries, same scores for any
-// number of threads.
+// documents that share a word with the query. Exact; the same for any number of threads.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simile/eval/scorer.h"
-#include "simile/index/score_fusion.h"
 
 namespace simile {
 
@@ -29,22 +28,27 @@ class LexicalScorer : public Scorer {
                                   const std::vector<std::string>& right) override;
   std::unique_ptr<CorpusScores> score_corpus(const std::vector<std::string>& queries,
                                              const std::vector<std::string>& corpus) override;
+  std::vector<std::string> notes() const override;
 
  protected:
-  explicit LexicalScorer(bool is_bm25) : is_bm25_(is_bm25) {}
+  // `language`: see split_words().
+  LexicalScorer(bool is_bm25, std::string language)
+      : is_bm25_(is_bm25), language_(std::move(language)) {}
 
  private:
   bool is_bm25_;
+  std::string language_;
 };
 
 struct Bm25Scorer : LexicalScorer {
-  Bm25Scorer() : LexicalScorer(true) {}
+  explicit Bm25Scorer(const std::string& language = "none") : LexicalScorer(true, language) {}
 };
 struct TfidfScorer : LexicalScorer {
-  TfidfScorer() : LexicalScorer(false) {}
+  explicit TfidfScorer(const std::string& language = "none") : LexicalScorer(false, language) {}
 };
 
 // "bm25" or "tfidf"; null for any other name.
-std::unique_ptr<Scorer> make_lexical_scorer(const std::string& name);
+std::unique_ptr<Scorer> make_lexical_scorer(const std::string& name,
+                                            const std::string& language = "none");
 
 }  // namespace simile

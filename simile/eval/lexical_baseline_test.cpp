@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "simile/core/error.h"
 #include "simile/core/parallel.h"
 
 namespace simile {
@@ -16,7 +17,7 @@ using Texts = std::vector<std::string>;
 
 TEST(Bm25, ScoreOfALiteralCorpus) {
   Bm25Scorer scorer;
-  // N = 3, mean length 2; "cat" stands in two texts, "dog" in one.
+  // N = 3, mean length 2; "cat" is in two texts, "dog" in one.
   const auto rankings =
       scorer.rank({"cat dog", "cat cat", "bird"}, {"Cat", "cat dog sat", "big sky"}, {}, 0);
   const double idf_cat = std::log(1 + 1.5 / 2.5), idf_dog = std::log(1 + 2.5 / 1.5);
@@ -53,6 +54,20 @@ TEST(Lexical, PairsAreSymmetricAndOrderedByOverlap) {
   }
   EXPECT_NEAR(TfidfScorer().score_pairs({"b a c"}, {"A, c B"})[0], 1, 1e-6);
   EXPECT_EQ(make_lexical_scorer("bert"), nullptr);
+}
+
+TEST(Lexical, ALanguageFindsOtherFormsOfAWord) {
+  const Texts corpus = {"the costs of a train", "cats"};
+  for (const char* name : {"bm25", "tfidf"}) {
+    const auto plain = make_lexical_scorer(name), english = make_lexical_scorer(name, "english");
+    EXPECT_THAT(plain->rank({"trains cost"}, corpus, {}, 0)[0], IsEmpty());
+    EXPECT_EQ(english->rank({"trains cost"}, corpus, {}, 0)[0].size(), 1u);
+    EXPECT_EQ(plain->score_pairs({"trains cost"}, {corpus[0]})[0], 0);
+    EXPECT_GT(english->score_pairs({"trains cost"}, {corpus[0]})[0], 0);
+    EXPECT_THAT(plain->notes(), IsEmpty());
+    EXPECT_EQ(english->notes()[0], std::string(name) + ": words are cut to stems of english");
+  }
+  EXPECT_THROW(make_lexical_scorer("bm25", "klingon")->rank({"a"}, {"a"}, {}, 0), Error);
 }
 
 TEST(Lexical, CandidatesGetTheScoresOfTheWholeCorpusForAnyNumberOfThreads) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/pair_tasks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/eval/predictions.h"
 #include "simile/eval/report.h"
+#include "simile/eval/shared_texts.h"
 #include "simile/kernel/numerics.h"
 #include "simile/metric/agreement.h"
 #include "simile/metric/significance.h"
@@ -23,15 +20,14 @@ void append(const std::vector<std::string>& more, std::vector<std::string>& text
   texts.insert(texts.end(), more.begin(), more.end());
 }
 
-// What reading the data met, for Task::warnings().
+// Problems met while reading the data, for Task::warnings().
 std::vector<std::string> reading_warnings(const PairDataset& data) {
   const std::string warning = data.report.warning();
   return warning.empty() ? std::vector<std::string>() : std::vector<std::string>{warning};
 }
 
-// One score per pair: the scorer's own, or that of its head where one is named. Errors:
-// ErrorKind::kFailed for a wrong number of scores, or one that is not finite; and those of
-// Scorer::run_head() and head_scores().
+// One score per pair: the scorer's own, or its named head's. Errors: kFailed for a wrong number of
+// scores, or one that is not finite; Scorer::run_head()'s and head_scores()'s.
 std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
                                   const std::string& head) {
   if (!head.empty()) return head_scores(scorer.run_head(head, data.left, data.right), data.size());
@@ -47,7 +43,7 @@ std::vector<double> score_checked(Scorer& scorer, const PairDataset& data,
   return scores;
 }
 
-// What these tasks share.
+// The base of these tasks.
 class PairDataTask : public Task {
  public:
   Report evaluate(Scorer& scorer, const std::string& predictions_path,
@@ -318,17 +314,6 @@ class ClassificationTask : public PairDataTask {
 
 // --- geometry ---
 
-std::vector<std::string> distinct_texts(const PairDataset& data) {
-  std::vector<std::string> distinct;
-  std::unordered_set<std::string> seen;
-  for (const auto* side : {&data.left, &data.right}) {
-    for (const std::string& text : *side) {
-      if (seen.insert(text).second) distinct.push_back(text);
-    }
-  }
-  return distinct;
-}
-
 class GeometryTask : public PairDataTask {
  public:
   GeometryTask(std::string name, PairDataset pairs, double positive_above)
@@ -342,7 +327,7 @@ class GeometryTask : public PairDataTask {
                  "{}: none of the {} pairs has a score above positive_above {:g}, and alignment is "
                  "of pairs that belong together; set it, or score_scale",
                  data().report.file, data().size(), positive_above);
-    const std::vector<std::string> all = distinct_texts(data());
+    const std::vector<std::string> all = distinct_texts(data().left, data().right);
     SIMILE_CHECK(all.size() >= 2, ErrorKind::kInput,
                  "{}: task geometry needs at least two different texts, found {}",
                  data().report.file, all.size());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks on pairs of texts, or on single texts, with a gold answer each. Their metrics are the rows
-// of simile/eval/report.h. Scores of pairs are the model's own or, where a head is named, the
-// head's (simile/eval/scorer.h).
+// of simile/eval/report.h. Scores of pairs are the model's or a named head's (scorer.h).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "simile/data/pair_data.h"
 #include "simile/eval/task.h"
 
 namespace simile {
@@ -23,11 +21,11 @@ struct StsPart {
 
 // Semantic textual similarity: correlation of scores with graded gold scores.
 //
-// In a set of several files, as a year of STS 2012 to 2016 has them, `spearman` is over all pairs
-// together (the field's "all"); `spearman_mean` is the mean over the files, `spearman_wmean` that
-// weighted by their pairs, `spearman:FILE` the value of each, and likewise for pearson. A file with
-// fewer than two pairs, or with equal gold scores only, has no correlation: it has no figure of its
-// own and no part in the means, which a warning tells; its pairs count among all.
+// In a set of several files, such as a year of STS 2012 to 2016, `spearman` is over all pairs
+// together (the field's "all"); `spearman_mean` is the mean over the files, `spearman_wmean` the
+// mean weighted by their pairs, `spearman:FILE` the value of each; the same for pearson. A file
+// with fewer than two pairs, or with equal gold scores only, has no correlation: it has no figure
+// of its own and is left out of the means, with a warning; its pairs count among all.
 //
 // `parts` follow one another in the data and hold all of it; empty: the data has no parts. Errors
 // (kInput): fewer than two pairs, or equal gold scores only.
@@ -64,7 +62,7 @@ std::unique_ptr<Task> make_classification_task(const std::string& name, PairData
 //   pc@1, pc@10   share of their variance in the first 1 and 10 principal components
 //
 // If there are more than 5,000 distinct texts, that many, evenly spread, are used for the last
-// three, which a note tells. The model's own vectors are taken, not a head's; there are no
+// three, and a note says so. The model's own vectors are taken, not a head's; there are no
 // predictions. Errors: kInput for no pair above `positive_above` or fewer than two texts; of
 // evaluate() kUsage for a scorer without vectors.
 std::unique_ptr<Task> make_geometry_task(const std::string& name, PairDataset data,

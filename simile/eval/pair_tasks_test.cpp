@@ -95,7 +95,7 @@ TEST(ClassificationTask, PairsAreClassifiedToo) {
   const Report report = evaluate(options, scorer, files.path("p.tsv"));
   EXPECT_DOUBLE_EQ(report.metric("accuracy"), 2.0 / 3);
   EXPECT_THAT(report.notes, IsEmpty());
-  // Of equally probable classes the first one is taken.
+  // Among equally probable classes the first is taken.
   EXPECT_THAT(read_file(files.path("p.tsv")),
               HasSubstr("left\tright\tgold\tpredicted\tprobability\nx\t0\tno\tno\t0.5\n"));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/predictions.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -10,14 +9,12 @@
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
-#include "simile/eval/report.h"
-#include "simile/metric/significance.h"
 
 namespace simile {
 namespace {
@@ -34,14 +31,13 @@ std::string file_name(const std::string& name) {
   return safe;
 }
 
-// A column of the file, and where its values stand.
+// A column of the file, and the member that holds its values.
 struct ValueColumn {
   std::string name;
   std::variant<std::vector<std::string>*, std::vector<double>*, std::vector<int64_t>*> values;
 };
 
-// The columns of `p`, by its kind and metrics. `optional`: classes are those of pairs; of queries it
-// is known what training saw.
+// The columns of `p`, by kind and metrics. `optional`: classes of pairs; queries with `seen`.
 std::vector<ValueColumn> columns_of(Predictions& p, bool optional) {
   if (p.kind == PredictionKind::kScores) {
     return {{"left", &p.left}, {"right", &p.right}, {"gold", &p.gold}, {"score", &p.score}};
@@ -76,8 +72,7 @@ Names names_of(const std::vector<ValueColumn>& columns) {
   return names;
 }
 
-// The columns of a file with this header, whose kind and metrics `predictions` gets; none where it
-// is no such file.
+// The columns of a file with this header, or none. Sets kind and metrics of `predictions`.
 std::vector<ValueColumn> match_header(const Names& header, Predictions& predictions) {
   constexpr size_t kBeforeMetrics = 2, kBehindMetrics = 5;
   for (const auto& [kind, optional] :
@@ -170,7 +165,9 @@ std::string clean_field(std::string text) {
 
 Predictions read_predictions(const std::string& path) {
   Predictions predictions;
-  predictions.path = ends_with(path, ".trec") ? query_table_file(path) : path;
+  const std::string beside = query_table_file(path);
+  const bool is_run = ends_with(path, ".trec") || (!is_table(path) && file_exists(beside));
+  predictions.path = is_run ? beside : path;
   SIMILE_CHECK(predictions.path == path || file_exists(predictions.path), ErrorKind::kInput,
                "'{}' is not there: a run is read by the table of its queries, which `simile "
                "evaluate --predictions` and training write beside it, and of a run alone `simile "
@@ -178,6 +175,7 @@ Predictions read_predictions(const std::string& path) {
                predictions.path, predictions.path);
   const Names header = read_table_header(predictions.path);
   const std::vector<ValueColumn> columns = match_header(header, predictions);
+  if (columns.empty() && !is_run && file_exists(beside)) return read_predictions(beside);
   SIMILE_CHECK(!columns.empty(), ErrorKind::kInput,
                "{}: not a file of predictions, as `simile evaluate --predictions` and training "
                "write them; its columns are {:.300}",

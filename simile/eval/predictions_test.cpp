@@ -131,6 +131,10 @@ TEST(Predictions, AreReadByTheirColumns) {
     EXPECT_THAT(queries.metrics, ElementsAre("map"));
     EXPECT_EQ(queries.seen, std::vector<int64_t>(*seen == 0 ? 0 : 1, 1));
     EXPECT_THAT(queries.first_relevant, ElementsAre(2));
+    files.write("q", "q Q0 d 1 2.5 run\n");  // the run, by a name without .trec
+    EXPECT_THAT(read_predictions(files.path("q")).first_relevant, ElementsAre(2));
+    files.write("t.tsv.queries.tsv", table);
+    EXPECT_EQ(read_predictions(files.write("t.tsv", "q Q0 d 1 2.5 run\n")).size(), 1);
     write_predictions(files.path("again.tsv"), queries);
     EXPECT_EQ(read_file(files.path("again.tsv")), table);
   }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/eval/ranking_run.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "simile/core/check.h"
 #include "simile/data/ranking_files.h"
+#include "simile/eval/ranking_task.h"
 
 namespace simile {
 namespace {

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/ranking_task.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "simile/core/check.h"
-#include "simile/eval/hybrid_scorer.h"
-#include "simile/eval/ranking_run.h"
 
 namespace simile {
 namespace {
@@ -42,22 +38,6 @@ bool has_relevant(const std::vector<JudgedDocument>& judged) {
                      [](const JudgedDocument& document) { return document.relevance >= 1; });
 }
 
-JudgedRanking judge(const std::string& query, const Ranking& ranking,
-                    const std::vector<JudgedDocument>& judged) {
-  JudgedRanking result;
-  result.query = query;
-  std::unordered_map<int64_t, int64_t> relevance;
-  for (const JudgedDocument& document : judged) {
-    result.judged.push_back(document.relevance);
-    if (document.document >= 0) relevance[document.document] = document.relevance;
-  }
-  for (const RankedDocument& document : ranking) {
-    const auto found = relevance.find(document.document);
-    result.retrieved.push_back(found == relevance.end() ? 0 : found->second);
-  }
-  return result;
-}
-
 void check_scores(const std::string& scorer, const std::vector<Ranking>& rankings, size_t queries) {
   SIMILE_CHECK(rankings.size() == queries, ErrorKind::kFailed, "{} gave {} rankings for {} queries",
                scorer, rankings.size(), queries);
@@ -69,6 +49,8 @@ void check_scores(const std::string& scorer, const std::vector<Ranking>& ranking
     }
   }
 }
+
+constexpr int64_t kHeldScores = int64_t{1} << 22;  // while a weight is chosen
 
 class RankingTask : public Task {
  public:
@@ -98,10 +80,11 @@ class RankingTask : public Task {
     report.model = scorer.name();
     report.notes = scorer.notes();
     auto* const hybrid = dynamic_cast<HybridScorer*>(&scorer);
-    const std::vector<Ranking> rankings = dev_ && hybrid != nullptr
-                                              ? rank_hybrid(*hybrid, report)
-                                              : scorer.rank(queries_.texts, data_.document_texts,
-                                                            queries_.candidates, options_.depth);
+    const std::vector<Ranking> rankings =
+        dev_ && hybrid != nullptr ? rank_hybrid(*hybrid, report)
+                                  : without_own(data_, queries_,
+                                                scorer.rank(queries_.texts, data_.document_texts,
+                                                            queries_.candidates, ranked_depth()));
     check_scores(scorer.name(), rankings, queries_.rows.size());
     const std::vector<JudgedRanking> judged = judge_all(data_, queries_, rankings);
     RankingScores scores = score_rankings(judged, options_.metrics, options_.gain);
@@ -121,6 +104,11 @@ class RankingTask : public Task {
     }
     add_ranking_metrics(scores, report);
     if (options_.judged_candidates) report.notes.push_back("ranks the judged documents only");
+    if (options_.exclude_self) {
+      report.notes.push_back(
+          fmt::format("leaves out the document with the query's id, which {} of {} queries have",
+                      queries_with_own(), queries_.rows.size()));
+    }
     const std::string seen = describe_seen(judged);
     if (!seen.empty()) report.notes.push_back(seen);
     return report;
@@ -152,6 +140,14 @@ class RankingTask : public Task {
       warnings.push_back(
           fmt::format("{} judged documents are not in the corpus and count as not found",
                       data_.judgements_of_unknown_documents));
+    }
+    const int64_t own = options_.exclude_self ? 0 : queries_with_own();
+    if (own > 0) {
+      warnings.push_back(fmt::format(
+          "{} of {} queries have the id of a document, which is ranked for them too; if "
+          "queries are documents of the corpus, as in ArguAna and Quora, leave each "
+          "query's own document out by --exclude-self (exclude_self: true in a recipe)",
+          own, queries_.rows.size()));
     }
     return warnings;
   }
@@ -190,6 +186,39 @@ class RankingTask : public Task {
     std::vector<std::string> texts;
     std::vector<std::vector<int64_t>> candidates;  // empty for the whole corpus
   };
+
+  // Deep enough that `depth` documents are left without the query's own.
+  int64_t ranked_depth() const {
+    return options_.depth > 0 && options_.exclude_self ? options_.depth + 1 : options_.depth;
+  }
+
+  // `data` has the queries; rankings[i] is that of queries.rows[first + i].
+  std::vector<Ranking> without_own(const RankingData& data, const Queries& queries,
+                                   std::vector<Ranking> rankings, int64_t first = 0) const {
+    if (!options_.exclude_self) return rankings;
+    for (size_t i = 0; i < rankings.size(); ++i) {
+      const std::string& id =
+          data.query_ids[static_cast<size_t>(queries.rows[static_cast<size_t>(first) + i])];
+      Ranking& ranking = rankings[i];
+      ranking.erase(
+          std::remove_if(ranking.begin(), ranking.end(),
+                         [&](const RankedDocument& document) {
+                           return data_.document_ids[static_cast<size_t>(document.document)] == id;
+                         }),
+          ranking.end());
+      const auto depth = static_cast<size_t>(options_.depth);
+      if (depth > 0 && ranking.size() > depth) ranking.resize(depth);
+    }
+    return rankings;
+  }
+
+  // Queries that are ranked and have the id of a document.
+  int64_t queries_with_own() const {
+    const std::unordered_set<std::string> ids(data_.document_ids.begin(), data_.document_ids.end());
+    return std::count_if(queries_.rows.begin(), queries_.rows.end(), [&](int64_t q) {
+      return ids.count(data_.query_ids[static_cast<size_t>(q)]) > 0;
+    });
+  }
 
   Queries choose_queries(const RankingData& data) const {
     Queries queries;
@@ -239,7 +268,9 @@ class RankingTask : public Task {
                     hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(),
                     100 * choice.value, choice.votes.low, choice.votes.high)};
     scores->set_weight(choice.weight);
-    return rank_by_scores(*scores, {dev_count, count}, queries_.candidates, options_.depth);
+    return without_own(
+        data_, queries_,
+        rank_by_scores(*scores, {dev_count, count}, queries_.candidates, ranked_depth()));
   }
 
   // `queries` are the first that `scores` has.
@@ -248,14 +279,25 @@ class RankingTask : public Task {
     const auto count = static_cast<int64_t>(queries.rows.size());
     const std::vector<double> weights = hybrid_weights();
     Matrix<double> values(count, static_cast<int64_t>(weights.size()));
-    for (size_t w = 0; w < weights.size(); ++w) {
-      scores.set_weight(weights[w]);
-      const auto rankings = rank_by_scores(scores, {0, count}, queries.candidates, options_.depth);
-      check_scores(hybrid.name(), rankings, queries.rows.size());
-      const std::vector<JudgedRanking> judged = judge_all(data, queries, rankings);
-      for (int64_t q = 0; q < count; ++q) {
-        values.at(q, static_cast<int64_t>(w)) = compute_ranking_metric(
-            options_.metrics[0], judged[static_cast<size_t>(q)], options_.gain);
+    const bool whole_corpus = queries.candidates.empty();
+    const int64_t together =
+        whole_corpus ? std::max<int64_t>(1, kHeldScores / std::max<int64_t>(1, scores.documents()))
+                     : count;
+    for (int64_t first = 0; first < count; first += together) {
+      const int64_t block = std::min(together, count - first);
+      if (whole_corpus) scores.hold(first, block);
+      for (size_t w = 0; w < weights.size(); ++w) {
+        scores.set_weight(weights[w]);
+        const auto rankings = without_own(
+            data, queries,
+            rank_by_scores(scores, {first, block}, queries.candidates, ranked_depth()), first);
+        check_scores(hybrid.name(), rankings, static_cast<size_t>(block));
+        for (int64_t i = 0; i < block; ++i) {
+          const JudgedRanking judged = judge_query(data, queries, static_cast<size_t>(first + i),
+                                                   rankings[static_cast<size_t>(i)]);
+          values.at(first + i, static_cast<int64_t>(w)) =
+              compute_ranking_metric(options_.metrics[0], judged, options_.gain);
+        }
       }
     }
     return choose_hybrid_weight(values, hybrid.fusion().weight);
@@ -265,14 +307,28 @@ class RankingTask : public Task {
                                        const std::vector<Ranking>& rankings) const {
     std::vector<JudgedRanking> judged;
     for (size_t i = 0; i < queries.rows.size(); ++i) {
-      const auto q = static_cast<size_t>(queries.rows[i]);
-      judged.push_back(judge(data.query_ids[q], rankings[i], data.judged[q]));
+      judged.push_back(judge_query(data, queries, i, rankings[i]));
     }
     return judged;
   }
 
-  // "map 63.50 of 190 queries with a document seen in training, 25.40 of the 149 others", or
-  // nothing.
+  static JudgedRanking judge_query(const RankingData& data, const Queries& queries, size_t i,
+                                   const Ranking& ranking) {
+    const auto q = static_cast<size_t>(queries.rows[i]);
+    JudgedRanking result{data.query_ids[q], {}, {}};
+    std::unordered_map<int64_t, int64_t> relevance;
+    for (const JudgedDocument& document : data.judged[q]) {
+      result.judged.push_back(document.relevance);
+      if (document.document >= 0) relevance[document.document] = document.relevance;
+    }
+    for (const RankedDocument& document : ranking) {
+      const auto found = relevance.find(document.document);
+      result.retrieved.push_back(found == relevance.end() ? 0 : found->second);
+    }
+    return result;
+  }
+
+  // "map 63.50 of 190 queries with a document seen in training, 25.40 of the 149 others", or "".
   std::string describe_seen(const std::vector<JudgedRanking>& judged) const {
     std::vector<JudgedRanking> parts[2];
     for (size_t i = 0; i < is_seen_.size(); ++i)
@@ -283,8 +339,7 @@ class RankingTask : public Task {
       return 100 * score_rankings(part, first, options_.gain).means[0];
     };
     return fmt::format(
-        "{} {:.2f} of the {} queries with a relevant document that stands in the training data, "
-        "{:.2f} of the {} others",
+        "{} {:.2f} on {} queries whose document was in training, {:.2f} on the other {}",
         first[0].name(), mean(parts[1]), parts[1].size(), mean(parts[0]), parts[0].size());
   }
 

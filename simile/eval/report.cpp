@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/report.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -16,7 +14,6 @@
 #include "simile/core/text_table.h"
 #include "simile/kernel/numerics.h"
 #include "simile/metric/agreement.h"
-#include "simile/metric/significance.h"
 
 namespace simile {
 namespace {
@@ -182,10 +179,10 @@ const std::vector<MetricRow>& metric_table() {
        [](const Answers& answers) { return whole(alignment_of(answers.left, answers.right)); }},
       {"uniformity", "geometry", kNumber, kLower,
        [](const Answers& answers) { return whole(uniformity_of(answers.texts)); }},
-      {"mean_cosine", "geometry", kFraction, kNeither,
+      {"mean_cosine", "geometry", kFraction, kLower,
        [](const Answers& answers) { return whole(mean_cosine(answers.texts)); }},
-      {"pc@1", "geometry", kFraction, kNeither, first_shares<1>},
-      {"pc@10", "geometry", kFraction, kNeither, first_shares<10>},
+      {"pc@1", "geometry", kFraction, kLower, first_shares<1>},
+      {"pc@10", "geometry", kFraction, kLower, first_shares<10>},
       {"masked_accuracy", "pre-training", kFraction, kHigher},
       {"perplexity", "pre-training", kNumber, kLower},
   };

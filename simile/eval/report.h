@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outcome of one evaluation, and the table of its metrics, a row each: name, the task that
-// reports it, how it is shown, which end is better, and how it is computed from a model's answers.
-// Tasks, intervals, reports and comparisons ask this table.
+// The report of one evaluation, and the table of metrics, a row each: name, the task that reports
+// it, its format, which end is better, and its computation from a model's answers. Tasks,
+// intervals, reports and comparisons ask this table.
 //
 //   task            metrics, in the order of reports                defined in
 //   sts             spearman pearson                                metric/correlation.h
@@ -12,8 +12,7 @@
 //   pre-training    masked_accuracy perplexity
 //
 // A set of several files has spearman_mean, spearman_wmean and spearman:FILE besides, which are
-// shown as spearman is. Metrics are fractions unless their row says otherwise; tables show them
-// x 100.
+// shown as spearman is. Metrics are fractions unless their row says otherwise; tables show x 100.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@
 
 namespace simile {
 
-// What metrics are computed from. What a task does not have stays empty.
+// The data that metrics are computed from. Members that a task does not have stay empty.
 struct Answers {
   std::vector<double> gold, score;  // sts; pairs: gold 0 or 1
   // pairs: chosen on other pairs or on these; NaN: not known.
@@ -63,8 +62,7 @@ const std::vector<MetricRow>& metric_table();
 // Rows of a task, in the order of reports.
 std::vector<MetricRow> metrics_of_task(const std::string& task);
 
-// The row of a metric that a report names. One that is not known is shown as a fraction, and higher
-// is better.
+// The row of a metric that a report names. An unknown one is a fraction, and higher is better.
 MetricRow find_metric_row(const std::string& name);
 
 // Is a metric of this name a fraction, which tables show x 100?
@@ -84,8 +82,7 @@ struct Report {
   std::vector<std::string> notes;                       // what a reader of the numbers should know
   ConfusionMatrix confusion = {};                       // without classes: there is none
   std::optional<FusionOptions> chosen_fusion = {};      // of a hybrid whose weight dev chose
-  // 95 %, over the examples, by metric: where asked for (add_intervals()), and of those that have
-  // one.
+  // 95 %, over the examples, by metric: after add_intervals(), of those that have one.
   std::vector<std::pair<std::string, Interval>> intervals = {};
 
   const double* find_metric(const std::string& metric_name) const;  // null where there is none
@@ -105,24 +102,22 @@ struct FigureName {
 };
 FigureName split_figure_name(const std::string& name);
 
-// Reads what Report::to_json() wrote, but for intervals, confusion matrix and hybrid; what is
-// missing is empty, and values that are not finite, null in JSON, are left out. Errors (kInput,
-// with `path`): not such an object.
+// Reads the output of Report::to_json(), except intervals, confusion matrix and hybrid. Missing
+// members become empty, null values are left out. Errors (kInput): another form.
 Report parse_report(const std::string& json, const std::string& path);
 
-// The unweighted mean of reports, one at least: of each metric that all of them have, but for those
-// in the unit of the scores (MetricUnit::kScore). Its task and model are those of the first, its
-// name is "mean".
+// The unweighted mean of one or more reports: of each metric that all of them have, except those in
+// the unit of the scores (MetricUnit::kScore). Task and model are the first's.
 Report mean_report(const std::vector<Report>& reports);
 
-// Of the same evaluation in several runs, one at least: the mean and the sample standard deviation
-// of each metric that all of them have. They are called "mean" and "sd", the rest is the first's.
+// Mean and sample standard deviation, over one or more runs of the same evaluation, of each metric
+// that all of them have. They are named "mean" and "sd"; the rest is the first run's.
 std::array<Report, 2> mean_and_deviation(const std::vector<Report>& runs);
 
 // A table for people: one row per metric and one column per report (a model against baselines). Of
 // reports on parts of a set the head counts the examples of the largest. Reports of different tasks
-// or sets follow one another, each under its own head. Notes stand below, and then confusion
-// matrices of up to 20 classes, for each model its own.
+// or sets follow one another, each under its own head. Notes follow, and then a confusion matrix of
+// up to 20 classes for each model.
 std::string to_table(const std::vector<Report>& reports);
 
 }  // namespace simile

@@ -19,6 +19,20 @@ int64_t queries_at_a_time(int64_t count, int64_t documents) {
   return std::clamp<int64_t>(std::min(fair, room), 1, kQueries);
 }
 
+void check_logits(const HeadOutput& output, int64_t examples, int64_t columns) {
+  const Matrix<float>& logits = output.logits;
+  SIMILE_CHECK(logits.rows == examples && logits.cols == columns, ErrorKind::kFailed,
+               "expected logits of {} x {} of a head that gives {}, found {} x {}", examples,
+               columns, output.kind, logits.rows, logits.cols);
+  for (int64_t i = 0; i < logits.rows; ++i) {
+    const bool finite = std::all_of(logits.row(i), logits.row(i) + columns,
+                                    [](float value) { return std::isfinite(value); });
+    SIMILE_CHECK(
+        finite, ErrorKind::kFailed,
+        "the logits of example {} (from 0) are not finite: the model or its training is broken", i);
+  }
+}
+
 }  // namespace
 
 Ranking best_documents(Ranking found, int64_t depth) {
@@ -90,25 +104,6 @@ HeadOutput Scorer::run_head(const std::string& head, const std::vector<std::stri
       "{} has no heads{}; a head is trained with the model, by a recipe whose objective has one",
       name(), head.empty() ? "" : ", so none called '" + head + "'");
 }
-
-namespace {
-
-void check_logits(const HeadOutput& output, int64_t examples, int64_t columns) {
-  const Matrix<float>& logits = output.logits;
-  SIMILE_CHECK(logits.rows == examples && logits.cols == columns, ErrorKind::kFailed,
-               "expected logits of {} x {} of a head that gives {}, found {} x {}", examples,
-               columns, output.kind, logits.rows, logits.cols);
-  for (int64_t i = 0; i < logits.rows; ++i) {
-    const bool finite = std::all_of(logits.row(i), logits.row(i) + columns,
-                                    [](float value) { return std::isfinite(value); });
-    SIMILE_CHECK(finite, ErrorKind::kFailed,
-                 "the logits of example {} (numbered from 0) are not finite: the model or its "
-                 "training is broken",
-                 i);
-  }
-}
-
-}  // namespace
 
 std::vector<std::string> head_classes(const HeadOutput& output) {
   if (output.kind == "probability" && output.class_names.empty()) return {"0", "1"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an evaluation needs of a model: a number for a pair of texts, the best documents for a
-// query, and what its heads say, where it has any.
+// The interface of a model to an evaluation: a number for a pair of texts, the best documents for a
+// query, and the output of its heads, if it has any.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ using Ranking = std::vector<RankedDocument>;  // from best to worst
 // The `depth` best of these (0: all), from best to worst; a tie goes to the lower position.
 Ranking best_documents(Ranking found, int64_t depth);
 
-// All scores of queries with a corpus, a few queries at a time: what a scorer ranks by, and what a
-// hybrid of two scorers adds up. A score depends on its query and the corpus alone, not on what is
-// asked for beside it. Several threads may call it at once.
+// All scores of queries with a corpus, a few queries at a time: a scorer ranks by them, and a
+// hybrid adds up those of two scorers. A score depends only on its query and the corpus, not on the
+// other queries of the call. Several threads may call it at once.
 class CorpusScores {
  public:
   virtual ~CorpusScores() = default;
@@ -49,21 +49,20 @@ struct QueryRange {
   int64_t first = 0, count = 0;
 };
 
-// Rankings of the queries in the range, as Scorer::rank() has them; `candidates` begins with those
-// of the first. Threads over queries; holds up to 32 MiB of scores for each thread, or the scores
-// of one query where those are more.
+// Rankings of the queries in the range, as Scorer::rank() returns them; `candidates` begins with
+// those of the first. Threads over queries; holds up to 32 MiB of scores a thread, or one query's.
 std::vector<Ranking> rank_by_scores(const CorpusScores& scores, QueryRange range,
                                     const std::vector<std::vector<int64_t>>& candidates,
                                     int64_t depth);
 
-// What a model's head says about n texts or pairs of texts, and how tasks read it. Logits z [n, k]:
+// The output of a head for n texts or pairs of texts, and how tasks read it. Logits z [n, k]:
 //
 //   kind         k   class probabilities        score of a pair
 //   classes      k   softmax(z)                 probability of the class at place 1; only for k = 2
 //   probability  1   1 - sigmoid(z), sigmoid(z) sigmoid(z)
 //   score        1   none                       z
 //
-// Errors: ErrorKind::kRecipe for a head that does not give what is asked for; ErrorKind::kFailed
+// Errors: ErrorKind::kRecipe for a head that does not give the requested output; ErrorKind::kFailed
 // for logits of another shape than above or that are not finite.
 struct HeadOutput {
   std::string kind;
@@ -80,8 +79,8 @@ class Scorer {
   virtual std::vector<double> score_pairs(const std::vector<std::string>& left,
                                           const std::vector<std::string>& right) = 0;
 
-  // Per query the `depth` best documents (0: all), or fewer where the scorer finds no more; equal
-  // scores stand in order of position. `candidates`: per query the positions to rank, which are all
+  // Per query the `depth` best documents (0: all), or fewer if the scorer finds no more; equal
+  // scores are ordered by position. `candidates`: per query the positions to rank, which are all
   // scored, or empty to search the whole corpus.
   virtual std::vector<Ranking> rank(const std::vector<std::string>& queries,
                                     const std::vector<std::string>& corpus,
@@ -97,18 +96,17 @@ class Scorer {
   // ErrorKind::kUsage for a scorer without vectors, which is one that does not override this.
   virtual Matrix<float> embed(const std::vector<std::string>& texts);
 
-  // From now on keeps the vectors of these texts, each of which is then embedded once, or once for
-  // each prompt that stands before it. Only the first call counts. A scorer without vectors does
-  // nothing, which is one that does not override this.
+  // From now on caches the vectors of these texts, so that each is embedded once, or once for each
+  // of its prompts. Only the first call counts. A scorer without vectors does nothing, which is one
+  // that does not override this.
   virtual void embed_once(const std::shared_ptr<const SharedTexts>& /*texts*/) {}
 
-  // What a reader of the scores should know of them, for Report::notes.
+  // Facts that a reader of the scores should know, for Report::notes.
   virtual std::vector<std::string> notes() const { return {}; }
 
-  // What the head called `head` says about pairs, or about single texts when `right` is empty. An
-  // empty name is the only head there is. Errors: ErrorKind::kUsage for a model without heads,
-  // which is what a scorer is that does not say otherwise, for several heads and no name, and for
-  // a name that none of them has.
+  // The output of the head called `head` for pairs, or for single texts if `right` is empty. An
+  // empty name means the model's only head. Errors: ErrorKind::kUsage for a model without heads, as
+  // scorers are by default, for several heads and no name, and for an unknown name.
   virtual HeadOutput run_head(const std::string& head, const std::vector<std::string>& left,
                               const std::vector<std::string>& right);
 };

@@ -274,7 +274,7 @@ TEST(HeadOutput, WhatAHeadDoesNotGiveIsAnError) {
   EXPECT_THAT(error_of([&] {
                 head_scores(output_of("score", {}, 1, {1, NAN}), 2);
               }),
-              HasSubstr("example 1 (numbered from 0) are not finite"));
+              HasSubstr("example 1 (from 0) are not finite"));
 }
 
 }  // namespace

@@ -8,6 +8,18 @@
 #include "simile/eval/task.h"
 
 namespace simile {
+
+std::vector<std::string> distinct_texts(const std::vector<std::string>& left,
+                                        const std::vector<std::string>& right) {
+  std::unordered_set<std::string_view> seen;
+  std::vector<std::string> texts;
+  for (const auto* side : {&left, &right}) {
+    std::copy_if(side->begin(), side->end(), std::back_inserter(texts),
+                 [&](const std::string& text) { return seen.insert(text).second; });
+  }
+  return texts;
+}
+
 SharedTexts::SharedTexts(const std::vector<const Task*>& tasks, int64_t scorers) {
   if (tasks.size() < 2 && scorers < 2) return;
   std::unordered_set<std::string_view> of_earlier, of_this;

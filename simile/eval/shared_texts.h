@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that are asked for more than once: by several tasks, such as the corpus of a dev and a
-// test set, or for MODEL and hybrid:MODEL. A model embeds them once for all (Scorer::embed_once()).
+// Texts that are embedded more than once: by several tasks, such as the corpus of a dev and a test
+// set, or for MODEL and hybrid:MODEL. A model embeds them once for all (Scorer::embed_once()).
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,15 @@ class SharedTexts {
   std::unordered_map<std::string_view, int64_t> places_;
 };
 
+// The texts of both sides, each once, in order of appearance.
+std::vector<std::string> distinct_texts(const std::vector<std::string>& left,
+                                        const std::vector<std::string>& right);
+
 // Embeddings of distinct texts, [texts, D], D the same at every call.
 using EmbedTexts = std::function<Matrix<float>(const std::vector<std::string>&)>;
 
 // `embed`, which is asked once for each of `shared` and keeps those vectors, D floats for each of
-// `shared`. Of one thread at a time; copies keep the same vectors.
+// `shared`. For one thread at a time; copies keep the same vectors.
 EmbedTexts embed_shared_once(EmbedTexts embed, std::shared_ptr<const SharedTexts> shared);
 
 }  // namespace simile

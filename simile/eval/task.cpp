@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/eval/task.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/column_kinds.h"
 #include "simile/data/line_reader.h"
-#include "simile/data/ranking_data.h"
 #include "simile/data/text_match.h"
 #include "simile/eval/pair_tasks.h"
 #include "simile/eval/ranking_task.h"
@@ -144,8 +141,7 @@ std::optional<RankingData> read_dev_judgements(const EvaluationOptions& options)
   dev.folds = {};
   RankingData data = read_ranking_data(dev);
   if (!options.ranking.folds.is_set()) return data;
-  // From a set in folds, take only queries of its dev part, which are not tested on, and queries
-  // without judgements in the set.
+  // From a set in folds, take only queries of its dev part, and queries without judgements in it.
   RankingDataOptions whole = files_of_ranking(options), part = whole;
   whole.folds = {};
   part.folds.part = "dev";
@@ -178,7 +174,7 @@ struct RankingSource {
   }
 };
 
-// Of a table of pairs, or of files of its own.
+// Reads a ranking from a table of pairs, or from files of its own.
 RankingData read_ranking(const EvaluationOptions& options) {
   const std::string foreign = find_foreign_options(
       "source", "source",
@@ -191,8 +187,7 @@ RankingData read_ranking(const EvaluationOptions& options) {
   SIMILE_CHECK(
       other.queries.empty() && other.corpus.empty() && other.qrels.empty() && other.folder.empty(),
       ErrorKind::kRecipe,
-      "task ranking reads `data`, a table of pairs, or queries, corpus and qrels, or a folder; "
-      "give one of them");
+      "task ranking reads `data`, or queries, corpus and qrels, or a folder; give one of them");
   SIMILE_CHECK(options.dev.empty(), ErrorKind::kRecipe,
                "dev is a file of judgements (qrels), which belong to queries and corpus; a ranking "
                "of `data` has none: set hybrid_weight");
@@ -210,6 +205,7 @@ std::unique_ptr<Task> load_ranking(const EvaluationOptions& options) {
                "candidates: expected corpus or judged, found '{}'", options.candidates);
   task.judged_candidates = options.candidates == "judged";
   task.depth = options.depth;
+  task.exclude_self = options.exclude_self;
   auto loaded =
       make_ranking_task(options.name, read_ranking(options), task, read_dev_judgements(options));
   if (!options.seen.empty())
@@ -238,19 +234,17 @@ void EvaluationOptions::visit(OptionVisitor& v) {
 
 void EvaluationOptions::visit_pairs(OptionVisitor& v) {
   const std::vector<std::string> tasks = {"sts", "pairs", "classification"};
-  v.field(
-      "data", data,
-      path_info("file of scored pairs; classification: of texts or pairs with a class; ranking: of "
-                "pairs, whose left texts are the queries and whose right texts the documents, in "
-                "place of queries, corpus and qrels; a * in its name stands for several files, of "
-                "which sts also reports each, their mean, and that weighted by pairs"));
+  v.field("data", data,
+          path_info("file of scored pairs; classification: texts or pairs with a class; ranking: "
+                    "pairs of query (left) and document (right), instead of queries, corpus and "
+                    "qrels; a * in its name matches several files; sts reports each, their mean, "
+                    "and their mean weighted by pairs"));
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
     of.field("dev", dev,
-             path_info(
-                 "pairs: file of pairs on which the threshold is chosen; empty chooses it on the "
-                 "data itself, which the report labels as oracle. ranking: judgements (qrels) of "
-                 "other queries of the set, on which the weight of a hybrid is chosen by the first "
-                 "of metrics, with folds those of the part dev alone; empty: hybrid_weight"));
+             path_info("pairs: file of pairs that choose the threshold; empty: the data itself, "
+                       "which the report labels as oracle. ranking: judgements (qrels) of other "
+                       "queries of the set, which choose a hybrid's weight by the first of "
+                       "metrics, with folds in the part dev; empty: hybrid_weight"));
   });
   v.only_for("task", tasks, [&](OptionVisitor& of) {
     of.field("head", head,
@@ -269,13 +263,13 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
   columns.visit_filter(v);
   v.only_for("task", {"geometry"}, [&](OptionVisitor& of) {
     of.field("positive_above", positive_above,
-             {"pairs with a score above it belong together, of which alignment is measured"});
+             {"alignment is measured on pairs with a score above this"});
   });
-  v.field("skip", columns.skip, {"pairs of data to pass over at the start", "pairs", 0});
+  v.field("skip", columns.skip, {"pairs of data to skip at the start", "pairs", 0});
   v.field("limit", columns.limit, {"pairs of data to read; 0 reads all", "pairs", 0});
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
     of.field("dev_skip", dev_skip,
-             {"pairs, or judged queries, of dev to pass over at the start", "", 0});
+             {"pairs, or judged queries, of dev to skip at the start", "", 0});
   });
 }
 
@@ -291,9 +285,11 @@ void EvaluationOptions::visit_ranking(OptionVisitor& v) {
           choice_info("rank the whole corpus, or the judged documents of each query",
                       {"corpus", "judged"}));
   v.field("depth", depth, {"documents kept per query; 0 keeps all", "documents", 0});
+  v.field("exclude_self", exclude_self,
+          {"rank no document that has the query's own id, as BEIR does for ArguAna and Quora"});
   v.field("seen", seen,
-          path_info("training files: the first metric is told apart for queries with a relevant "
-                    "document that stands there and for the others; a run does so by itself"));
+          path_info("training files: reports the first metric separately for queries with a "
+                    "relevant document in them and for the rest; a run does so by itself"));
 }
 
 std::unique_ptr<Task> load_task(const EvaluationOptions& options) {

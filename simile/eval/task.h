@@ -29,7 +29,7 @@ struct EvaluationOptions {
   std::string data, dev;
   std::string head;
   int64_t dev_skip = 0;
-  // Of its own are used: the columns, filter, skip and limit. The files are data and dev; on_error
+  // Only its columns, filter, skip and limit are used. `data` and `dev` name the files; on_error
   // and folds are those of `ranking`, so that each is one option.
   PairDataOptions columns;
   RankingDataOptions ranking;
@@ -39,6 +39,7 @@ struct EvaluationOptions {
   std::string ties = "trec_eval";
   std::string candidates = "corpus";
   int64_t depth = 1000;
+  bool exclude_self = false;
   double positive_above = 0.5;
   std::vector<std::string> seen;
 
@@ -58,23 +59,21 @@ class Task {
 
   // Scores the model. With a path, also writes the predictions, in the files of
   // simile/eval/predictions.h; with `predictions`, leaves them there, without a path. May be called
-  // again and again, as after every epoch of training. Errors: ErrorKind::kFailed for a score that
-  // is not finite.
+  // again and again. Errors: ErrorKind::kFailed for a score that is not finite.
   virtual Report evaluate(Scorer& scorer, const std::string& predictions_path = "",
                           Predictions* predictions = nullptr) const = 0;
 
   // The metrics that evaluate() reports, in its order.
   virtual std::vector<std::string> metric_names() const = 0;
 
-  // What reading the data met that a user should know: broken bytes, unknown ids. One sentence
-  // each.
+  // Problems in the data that a user should know: broken bytes, unknown ids. One sentence each.
   virtual std::vector<std::string> warnings() const = 0;
 
   // How the data was made and what was left out of it, for the user.
   virtual std::vector<std::string> notes() const { return {}; }
 
-  // `texts` stand in the training data: a ranking's reports then tell its first metric apart for
-  // queries with a relevant document among them and for the others.
+  // `texts` are those of the training data. A ranking then reports its first metric separately for
+  // queries with a relevant document among them and for the other queries.
   virtual void tell_seen(const KeySet& /*texts*/) {}
 
   // A ranking chooses the weight of a hybrid on its judgements of dev, or, where `on_own`, on those
@@ -84,7 +83,7 @@ class Task {
     return std::nullopt;
   }
 
-  // What is tested on, to be looked for in training data; views that live as long as the task.
+  // The tested texts, to be looked for in training data; views that live as long as the task.
   virtual TestTexts texts() const = 0;
 };
 

@@ -10,16 +10,19 @@
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
 #include "simile/eval/predictions.h"
-#include "simile/eval/ranking_run.h"
+#include "simile/eval/ranking_task.h"
 #include "simile/metric/agreement.h"
 
 namespace simile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 using Texts = std::vector<std::string>;
 
 // Scores a pair by the number that its right text is, a document by the number in its text.
@@ -272,6 +275,36 @@ TEST(RankingTask, JudgedCandidatesRankNothingElse) {
             "q2 Q0 d1 1 5 number_reader\nq2 Q0 d4 2 1 number_reader\n");
 }
 
+TEST(RankingTask, TheQuerysOwnDocumentIsLeftOutWhereAskedFor) {
+  const TestFiles files;
+  NumberScorer scorer;
+  EvaluationOptions options = ranking_options(files);
+  options.ranking.queries = files.write("own.tsv", "id\ttext\nd2\t0\nq9\t0\n");
+  options.ranking.qrels = files.write("own.qrels", "d2 0 d4 1\nd2 0 d2 1\nq9 0 d4 1\n");
+  options.depth = 3;
+  EXPECT_THAT(load_task(options)->warnings(),
+              ElementsAre(HasSubstr("1 of 2 queries have the id of a document")));
+  const auto ranked = [&](const std::string& query) {
+    evaluate(options, scorer, files.path("own.trec"));
+    std::vector<std::string> documents;
+    for (const RunQuery& of_run : read_run(files.path("own.trec"))) {
+      if (of_run.query != query) continue;
+      documents = of_run.documents;
+    }
+    return documents;
+  };
+  const std::vector<std::string> all = ranked("d2"), others = ranked("q9");
+  EXPECT_THAT(all, Contains("d2"));
+  options.exclude_self = true;
+  EXPECT_THAT(load_task(options)->warnings(), IsEmpty());
+  EXPECT_THAT(ranked("d2"), AllOf(SizeIs(3), Not(Contains("d2"))));  // as deep as before
+  EXPECT_EQ(ranked("q9"), others);
+  const Report report = evaluate(options, scorer);
+  EXPECT_THAT(report.notes.back(), HasSubstr("the query's id, which 1 of 2 queries have"));
+  options.candidates = "judged";
+  EXPECT_THAT(ranked("d2"), ElementsAre("d4"));
+}
+
 TEST(RankingTask, ItsRunScoredAloneGivesTheSameMetrics) {
   const TestFiles files;
   NumberScorer scorer;
@@ -392,9 +425,10 @@ TEST(Task, FiguresOfQueriesWithADocumentSeenAreToldApart) {
       files.write("t.tsv", "anchor\tpositive\n1\tone two three four\n2\tfive six seven eight\n");
   options.seen = {files.write("seen.txt", "One, two, three: four\n")};
   NumberScorer scorer;
-  EXPECT_THAT(evaluate(options, scorer).notes,
-              ::testing::Contains(::testing::AllOf(HasSubstr("of the 1 queries with a relevant"),
-                                                   HasSubstr("of the 1 others"))));
+  EXPECT_THAT(
+      evaluate(options, scorer).notes,
+      ::testing::Contains(::testing::AllOf(HasSubstr("on 1 queries whose document was in training"),
+                                           HasSubstr("on the other 1"))));
   options.seen = {};
   EXPECT_THAT(evaluate(options, scorer).notes, ::testing::IsEmpty());
 }

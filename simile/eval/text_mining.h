@@ -29,8 +29,8 @@ struct TextMiningPlan {
 
 TextMiningPlan plan_text_mining(const TextMining& mining);
 
-// By what `scorer` ranks; for scorers whose rankings cost little beside their set-up, which every
-// block of anchors pays. Scorer and plan outlive what is returned.
+// The scores by which `scorer` ranks; for scorers whose rankings cost little beside their set-up,
+// which every block of anchors pays. Scorer and plan must outlive the result.
 MiningScores score_by_scorer(Scorer& scorer, const TextMiningPlan& plan);
 
 enum class MinedForm { kTriplet, kNTuple, kLabelledPair };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs scored by their judgements, against tests/golden/trec_runs.json: random ones with many ties,
-// of which tools/golden/trec_runs.py computes what trec_eval says of each query. SIMILE_TREC_RUNS
+// for which tools/golden/trec_runs.py computes trec_eval's result of each query. SIMILE_TREC_RUNS
 // names another such file, with as many runs as one likes.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/data/detail/packed_files_test.h"
-#include "simile/eval/ranking_run.h"
+#include "simile/eval/ranking_task.h"
 
 namespace simile {
 namespace {

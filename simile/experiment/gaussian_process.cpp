@@ -7,7 +7,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/random.h"
@@ -45,8 +44,7 @@ void update_inverse(Eigen::MatrixXd& inverse, const Eigen::VectorXd& step,
 }
 
 // BFGS with a line search by halving (Nocedal & Wright, Numerical Optimization, 2006, ch. 6) from
-// `at` on, until a step gains less than 1e-9 or 100 were taken. Where the function is infinite at
-// the start it stays there.
+// `at` on, until a step gains less than 1e-9 or 100 were taken. Stays where the start is infinite.
 Minimum minimise(const SmoothFunction& function, std::vector<double> at) {
   const auto size = static_cast<Eigen::Index>(at.size());
   std::vector<double> gradient(at.size()), next(at.size()), next_gradient(at.size());

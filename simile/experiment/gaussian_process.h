@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Gaussian process over points in [0, 1]^d: what a function that was measured at some of them may
-// be at the others (Rasmussen & Williams, Gaussian Processes for Machine Learning, 2006, ch. 2
-// and 5).
+// A Gaussian process over points in [0, 1]^d: it predicts a function at new points from
+// measurements at others (Rasmussen & Williams, Gaussian Processes for Machine Learning, 2006, ch.
+// 2 and 5).
 //
 //   k(x, x') = s (1 + a + a^2 / 3) exp(-a),  a = sqrt(5) r,
 //   r^2      = sum over features f of (x_f - x'_f)^2 / l_g(f)^2          Matern 5/2, ARD

@@ -9,7 +9,6 @@
 #include "simile/core/text_table.h"
 #include "simile/eval/report.h"
 #include "simile/metric/agreement.h"
-#include "simile/report/comparison.h"
 
 namespace simile {
 namespace {
@@ -49,7 +48,7 @@ TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained)
   return cell;
 }
 
-// Passes interruptions on and drops what compare_runs() warns of, which the table tells itself.
+// Forwards interruptions and drops the warnings of compare_runs(), which the table shows itself.
 class InterruptedOnly : public EventSink {
  public:
   explicit InterruptedOnly(EventSink& events) : events_(events) {}
@@ -77,9 +76,7 @@ TestedMetric compare_metric(const std::string& evaluation, const std::string& me
     tested.own.push_back(*own);
     tested.best.push_back(*best);
   }
-  if (!tested.own.empty()) {
-    static_cast<PairedTest&>(tested) = test_pairs(tested.own, tested.best);
-  }
+  if (!tested.own.empty()) static_cast<PairedTest&>(tested) = test_pairs(tested.own, tested.best);
   return tested;
 }
 
@@ -136,16 +133,16 @@ std::string JudgedClaim::verdict_words() const {
   return name_of(verdict) + (is_by_seeds ? " (t-test alone)" : "");
 }
 
-ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
+ClaimVerdict judge(double difference, const std::optional<AdjustedP>& adjusted,
                    const std::optional<Interval>& interval) {
-  if (!t_test || t_test->p >= kSignificance) return ClaimVerdict::kUndecided;
+  if (!adjusted || adjusted->benjamini_hochberg >= kSignificance) return ClaimVerdict::kUndecided;
   if (difference > 0 && (!interval || interval->low > 0)) return ClaimVerdict::kHolds;
   if (difference < 0 && (!interval || interval->high < 0)) return ClaimVerdict::kDoesNotHold;
   return ClaimVerdict::kUndecided;
 }
 
-JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
-                        EventSink& events) {
+JudgedClaim test_claim(const TableColumn& column, TableCell above, TableCell below,
+                       EventSink& events) {
   JudgedClaim judged;
   const bool has_examples = !above.folders.empty() && !below.folders.empty();
   if (below.folders.empty()) below = spread_over_seeds(below, above);
@@ -181,8 +178,26 @@ JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell be
       judged.remark = error.what();
     }
   }
-  judged.verdict = judge(judged.difference, judged.t_test, judged.interval);
   return judged;
+}
+
+void judge_claims(std::vector<Reproduction>& tables) {
+  std::vector<JudgedClaim*> tested;
+  std::vector<double> p;
+  for (Reproduction& table : tables) {
+    for (JudgedClaim& judged : table.claims) {
+      if (!judged.t_test) continue;
+      tested.push_back(&judged);
+      p.push_back(judged.t_test->p);
+    }
+  }
+  const std::vector<AdjustedP> adjusted = adjust_p_values(p);
+  for (size_t i = 0; i < tested.size(); ++i) {
+    JudgedClaim& judged = *tested[i];
+    judged.adjusted = adjusted[i];
+    judged.verdict = judge(judged.difference, judged.adjusted, judged.interval);
+  }
+  for (Reproduction& table : tables) table.tests = static_cast<int64_t>(p.size());
 }
 
 std::string cell_mark(const TableCell& cell, const TableCell& reference) {

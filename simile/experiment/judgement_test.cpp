@@ -18,7 +18,7 @@ TableCell cell_of(const std::vector<double>& values) {
 }
 
 TEST(Judge, SeedsAndExamplesMustBothAgree) {
-  const TTest sure{9, 4, 0.001}, unsure{1, 4, 0.3};
+  const AdjustedP sure{0.001, 0.2}, unsure{0.3, 0.3};
   const Interval above{0.1, 0.3}, across{-0.1, 0.3}, below{-0.3, -0.1};
   EXPECT_EQ(judge(0.2, sure, above), ClaimVerdict::kHolds);
   EXPECT_EQ(judge(-0.2, sure, below), ClaimVerdict::kDoesNotHold);
@@ -94,28 +94,55 @@ TEST(JudgedClaim, AVerdictSaysWhatItWasMadeBy) {
   EXPECT_EQ(judged.verdict_words(), "does not hold");
 }
 
-TEST(JudgeClaim, PairsTheSeedsBothHave) {
+TEST(TestClaim, PairsTheSeedsBothHave) {
   TableCell above = cell_of({0.80, 0.81, 0.82}), below = cell_of({0.70, 0.71, 0.73});
   below.seeds = {2, 3, 4};
   above.folders = {"", "", ""};
   below.folders.clear();  // as of a baseline, whose figure is the same for all seeds
-  const JudgedClaim judged = judge_claim({}, above, below, silent_events());
+  JudgedClaim judged = test_claim({}, above, below, silent_events());
   EXPECT_EQ(judged.seeds, 3U);
   EXPECT_NEAR(judged.difference, 0.11, 1e-12);
-  EXPECT_EQ(judged.verdict, ClaimVerdict::kHolds);
-  EXPECT_EQ(judged.verdict_words(), "holds (t-test alone)");
+  EXPECT_EQ(judged.verdict, ClaimVerdict::kUndecided);
+  std::vector<Reproduction> alone(1);
+  alone[0].claims = {judged};
+  judge_claims(alone);
+  EXPECT_EQ(alone[0].claims[0].verdict, ClaimVerdict::kHolds);
+  EXPECT_EQ(alone[0].claims[0].verdict_words(), "holds (t-test alone)");
 }
 
-TEST(JudgeClaim, OneSeedOrNoneDecidesNothing) {
-  const JudgedClaim none = judge_claim({}, cell_of({}), cell_of({0.5}), silent_events());
+TEST(JudgeClaims, AreCorrectedForTheTestsOfAllTables) {
+  JudgedClaim sure, unsure, untested;
+  sure.difference = unsure.difference = 0.2;
+  sure.interval = unsure.interval = Interval{0.1, 0.3};
+  sure.t_test = TTest{9, 4, 0.01};
+  unsure.t_test = TTest{3, 4, 0.04};
+  std::vector<Reproduction> tables(2);
+  tables[0].claims = {sure, untested};
+  tables[1].claims = {unsure, unsure};
+  judge_claims(tables);
+  EXPECT_EQ(tables[0].claims[0].verdict, ClaimVerdict::kHolds);  // 0.01 x 3
+  EXPECT_NEAR(tables[0].claims[0].adjusted->benjamini_hochberg, 0.03, 1e-15);
+  EXPECT_FALSE(tables[0].claims[1].adjusted);
+  EXPECT_EQ(tables[0].claims[1].verdict, ClaimVerdict::kUndecided);
+  EXPECT_EQ(tables[1].claims[0].verdict, ClaimVerdict::kHolds);  // 0.04 x 3 / 3
+  EXPECT_NEAR(tables[1].claims[0].adjusted->holm, 0.08, 1e-15);
+  EXPECT_EQ(tables[0].tests, 3);
+  tables[1].claims.resize(1);
+  tables[0].claims[0].t_test->p = 0.03;
+  tables[1].claims[0].t_test->p = 0.2;
+  judge_claims(tables);
+  EXPECT_EQ(tables[0].claims[0].verdict, ClaimVerdict::kUndecided);  // 0.03 x 2
+}
+
+TEST(TestClaim, OneSeedOrNoneDecidesNothing) {
+  const JudgedClaim none = test_claim({}, cell_of({}), cell_of({0.5}), silent_events());
   EXPECT_EQ(none.seeds, 0U);
   EXPECT_EQ(none.verdict, ClaimVerdict::kUndecided);
   EXPECT_EQ(none.verdict_words(), "undecided");
   EXPECT_THAT(none.remark, ::testing::HasSubstr("no seed"));
   TableCell one = cell_of({0.9});
   one.folders = {""};
-  EXPECT_EQ(judge_claim({}, one, cell_of({0.5}), silent_events()).verdict,
-            ClaimVerdict::kUndecided);
+  EXPECT_EQ(test_claim({}, one, cell_of({0.5}), silent_events()).verdict, ClaimVerdict::kUndecided);
 }
 
 TEST(JudgeOrder, CountsPairsAsThePaperHasThem) {

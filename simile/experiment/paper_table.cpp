@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/paper_table.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <utility>
 
 #include "simile/core/check.h"
-#include "simile/core/config.h"
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/recipe_facts.h"
@@ -46,16 +43,14 @@ void check_known(const ConfigNode& place, const std::string& key, const std::str
                  const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   const std::string nearest = nearest_name(name, names);
-  fail_at(place, fmt::format("{}: there is no '{}'{}; the table has {}", key, name,
-                             nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                             fmt::join(names, ", ")));
+  fail_at(place, "{}: there is no '{}'{}; the table has {}", key, name,
+          nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(names, ", "));
 }
 
 void check_new(const ConfigNode& place, const std::string& what, const std::string& name,
                const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) == names.end()) return;
-  fail_at(place, fmt::format("two {} are called '{}'; labels should differ by letters or digits",
-                             what, name));
+  fail_at(place, "two {} are called '{}'; labels should differ by letters or digits", what, name);
 }
 
 template <typename T>
@@ -87,6 +82,7 @@ class PaperTableReader {
       v.field("settings", settings, {});
       v.field("grid", grid, {});
       v.field("rows", rows, {});
+      v.field("best_of_seeds", table_.best_of_seeds, {});
       v.field("reference", table_.reference, {});
       v.field("claims", claims, {});
       v.field("notes", table_.notes, {});
@@ -98,11 +94,10 @@ class PaperTableReader {
     const auto items_of = [&root](const ConfigNode& list,
                                   const char* name) -> const std::vector<ConfigNode>& {
       if (list.kind == ConfigNode::Kind::kList && !list.items.empty()) return list.items;
-      fail_at(root, fmt::format("'{}' should be a list of one item at least", name));
+      fail_at(root, "'{}' should be a list of one item at least", name);
     };
     for (const auto& [name, node] : sets.members) read_set(name, node);
-    if (table_.sets.empty())
-      fail_at(root, "'sets' is empty; name the data that the table is run on");
+    check_at(!table_.sets.empty(), root, "'sets' is empty; name the data that the table is run on");
     for (const ConfigNode& node : items_of(columns, "columns")) read_column(node);
     for (const auto& [name, node] : settings.members) {
       TableSettings& one = table_.settings.emplace_back();
@@ -115,6 +110,7 @@ class PaperTableReader {
       for (const ConfigNode& node : items_of(rows, "rows")) read_row(node);
     }
     if (has_grid) add_grid(grid, 0, {});
+    if (has_grid && rows.kind == ConfigNode::Kind::kNull) add_start(grid);
     const std::string& reference = table_.reference;
     if (!reference.empty()) check_known(root, "reference", reference, row_labels());
     if (claims.kind == ConfigNode::Kind::kNull) return;
@@ -135,16 +131,11 @@ class PaperTableReader {
       for (const std::string& key : {name, std::string("recipe")}) {
         if (found != nullptr) found = found->find(key);
       }
-      if (found == nullptr) {
-        fail_at(node, fmt::format("table: {} has no recipe of a set '{}' (one that it takes from a "
-                                  "third is not looked for)",
-                                  other, name));
-      }
+      check_at(found != nullptr, node, "table: {} has no recipe of its own of a set '{}'", other,
+               name);
       set.recipe = *found;
     }
-    if (set.recipe.kind == ConfigNode::Kind::kNull) {
-      fail_at(node, fmt::format("the set '{}' needs 'recipe'", name));
-    }
+    check_at(set.recipe.kind != ConfigNode::Kind::kNull, node, "the set '{}' needs 'recipe'", name);
     set.source = set.recipe.where();
     if (set.recipe.kind == ConfigNode::Kind::kScalar) {
       set.source = resolved_path(set.recipe);
@@ -160,8 +151,7 @@ class PaperTableReader {
     for (const std::string& metric : column.metrics) {
       const FigureName figure = split_figure_name(metric);
       if (!figure.evaluation.empty() && !figure.metric.empty()) continue;
-      fail_at(node, fmt::format("metric: '{}' should be EVALUATION.METRIC, such as test.spearman",
-                                metric));
+      fail_at(node, "metric: '{}' should be EVALUATION.METRIC, such as test.spearman", metric);
     }
     check_known(node, "set", column.set, set_names());
     check_new(node, "columns", column.label, column_labels());
@@ -181,11 +171,9 @@ class PaperTableReader {
     read_options(node, row);
     check_values(node, row.values);
     const size_t figures = row.paper.size(), columns = table_.columns.size();
-    if (figures > 0 && figures != columns) {
-      fail_at(node,
-              fmt::format("paper: {} figures for {} columns; write ~ where the paper has none",
-                          figures, columns));
-    }
+    check_at(figures == 0 || figures == columns, node,
+             "paper: {} figures for {} columns; write ~ where the paper has none", figures,
+             columns);
     for (const std::string& set : row.sets) check_known(node, "sets", set, set_names());
     for (const std::string& one : row.settings) {
       check_known(node, "settings", one, names_of(table_.settings, &TableSettings::name));
@@ -205,12 +193,11 @@ class PaperTableReader {
   void add_grid(const ConfigNode& grid, size_t list, TableRow row) {
     if (list == grid.members.size()) {
       if (table_.rows.size() < kMaxRows) return add_row(grid, std::move(row));
-      fail_at(grid, fmt::format("the grid has more than {} rows", kMaxRows));
+      fail_at(grid, "the grid has more than {} rows", kMaxRows);
     }
     const auto& [key, values] = grid.members[list];
-    if (values.kind != ConfigNode::Kind::kList || values.items.empty()) {
-      fail_at(values, fmt::format("grid: '{}' should be a list of values", key));
-    }
+    check_at(values.kind == ConfigNode::Kind::kList && !values.items.empty(), values,
+             "grid: '{}' should be a list of values", key);
     const std::string name = key.substr(key.rfind('.') + 1);
     for (size_t i = 0; i < values.items.size(); ++i) {
       const ConfigNode& value = values.items[i];
@@ -226,16 +213,28 @@ class PaperTableReader {
     }
   }
 
+  // Whether training helped at all shows beside the start, on the sets whose recipes evaluate it.
+  void add_start(const ConfigNode& grid) {
+    TableRow row;
+    row.label = "start";
+    row.baseline = "untrained";
+    for (const TableSet& set : table_.sets) {
+      const ConfigNode* baselines = set.recipe.find("baselines");
+      const auto is_start = [&](const ConfigNode& one) { return one.scalar == row.baseline; };
+      if (baselines == nullptr || is_start(*baselines) ||
+          std::any_of(baselines->items.begin(), baselines->items.end(), is_start)) {
+        row.sets.push_back(set.name);
+      }
+    }
+    if (!row.sets.empty()) add_row(grid, std::move(row));
+  }
+
   void read_claim(const ConfigNode& node) {
     TableClaim claim;
     read_options(node, claim);
     check_known(node, "above", claim.above, row_labels());
     check_known(node, "below", claim.below, row_labels());
-    for (const std::string& column : claim.columns) {
-      check_known(node, "columns", column, column_labels());
-    }
     if (claim.text.empty()) claim.text = fmt::format("{} above {}", claim.above, claim.below);
-    if (claim.columns.empty()) claim.columns = column_labels();
     table_.claims.push_back(std::move(claim));
   }
 
@@ -248,7 +247,7 @@ class PaperTableReader {
   PaperTable table_;
 };
 
-// A variant first, wherever it stands: the other values are put into what it makes of the recipe.
+// Applies a variant first, wherever it is listed: the other values change its result.
 void put_members(const ConfigNode& values, ConfigNode& recipe) {
   const auto put = [&](bool variants) {
     for (const auto& [key, value] : values.members) {
@@ -320,7 +319,6 @@ void TableClaim::visit(OptionVisitor& v) {
   v.required("above", above);
   v.required("below", below);
   v.field("text", text, {});
-  v.field("columns", columns, {});
 }
 
 const TableSet& PaperTable::find_set(const std::string& set) const {
@@ -366,11 +364,10 @@ std::string find_table(const std::string& name) {
     return join_path(table_folder(), name + ".yaml");
   }
   const std::string nearest = nearest_name(name, names);
-  throw_error(ErrorKind::kUsage,
-              "there is no table '{}'{}; there are {}; a table of your own is given by "
-              "its file (docs/reproduce.md)",
-              name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)",
-              fmt::join(names, ", "));
+  throw_error(
+      ErrorKind::kUsage,
+      "there is no table '{}'{}; there are {}; give your own table by its file (docs/reproduce.md)",
+      name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)", fmt::join(names, ", "));
 }
 
 }  // namespace simile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of a paper as data: which trainings its rows are, on which sets, what the paper found,
-// and what it claims. Files of recipes/tables/, or one of your own; docs/reproduce.md has the form.
+// A table of a paper as data: the trainings of its rows, the sets, the paper's figures and its
+// claims. Files of recipes/tables/, or one of your own; docs/reproduce.md has the form.
 //
 //   title: Previously fact-checked claims
 //   source: Chernyavskiy et al. (NAACL 2022), table 3
@@ -13,7 +13,7 @@
 //     - {label: MSE, paper: [0.362], values: {stages.objectives.loss: mse}}
 //     - {label: BSC, paper: [0.673]}
 //   claims:
-//     - {text: BSC is better than MSE, above: BSC, below: MSE}
+//     - {text: BSC is better than MSE, above: BSC, below: MSE}    # judged on every column
 //
 // In place of `rows`, or after them, a grid has a row for each choice of one value of each list:
 //
@@ -27,7 +27,6 @@
 
 #include "simile/core/config.h"
 #include "simile/core/options.h"
-#include "simile/core/parallel.h"
 
 namespace simile {
 
@@ -68,9 +67,8 @@ struct TableRow {
   void visit(OptionVisitor& v);
 };
 
-struct TableClaim {
-  std::string text, above, below;    // labels of rows
-  std::vector<std::string> columns;  // labels
+struct TableClaim {                // of every column
+  std::string text, above, below;  // labels of rows
 
   void visit(OptionVisitor& v);
 };
@@ -87,7 +85,8 @@ struct PaperTable {
   std::vector<TableColumn> columns;
   std::vector<TableSettings> settings;  // the first is taken unless another is asked for
   std::vector<TableRow> rows;
-  std::string reference;  // label of the row that the others are marked against; may be empty
+  bool best_of_seeds = false;  // the paper has figures of the seed that is best on dev
+  std::string reference;       // label of the row that the others are marked against; may be empty
   std::vector<TableClaim> claims;
   std::vector<std::string> notes;
 
@@ -95,9 +94,9 @@ struct PaperTable {
   const TableRow* find_row(const std::string& label) const;  // null where there is none
 };
 
-// The recipe of a row on a set: the set's, with the row's values and then those of the settings
-// (which may be null) in place of its own; `model` too unless it is empty. `data` is the folder of
-// all sets; empty: each recipe's own. Errors: those of finish_recipe().
+// The recipe of a row on a set: the set's, overridden by the row's values and then by those of the
+// settings (which may be null); `model` too unless it is empty. `data` is the folder of all sets;
+// empty: each recipe's own. Errors: those of finish_recipe().
 ConfigNode row_recipe(const PaperTable& table, const TableRow& row, const std::string& set,
                       const TableSettings* settings, const std::string& model,
                       const std::string& data, DataFolder folder = DataFolder::kMustExist);
@@ -110,8 +109,7 @@ PaperTable read_paper_table(const std::string& path);
 // or of the source tree, the first that is there.
 std::vector<std::string> list_tables();
 
-// The file of a table: of the path of one, or of a name. Errors: ErrorKind::kUsage with the names
-// there are.
+// The file of a table, by path or name. Errors: ErrorKind::kUsage with the names there are.
 std::string find_table(const std::string& name_or_path);
 
 }  // namespace simile

@@ -8,6 +8,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/train_options.h"
 
@@ -77,7 +78,7 @@ TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
   EXPECT_EQ(table.sets[0].folder, "x");
   EXPECT_EQ(table.sets[1].recipe.find("name")->scalar, "far");
   expect_refused("title: T\nsets: {c: {table: other.yaml}}\n" + rest,
-                 "other.yaml has no recipe of a set 'c'");
+                 "other.yaml has no recipe of its own of a set 'c'");
 }
 
 TEST_F(PaperTableTest, WhatIsWrongIsNamedWithItsLine) {
@@ -102,13 +103,18 @@ TEST_F(PaperTableTest, AGridIsARowForEachChoice) {
       read(kSets +
            "grid: {stages.*.learning_rate: [1e-4, 2e-4], loss: [mse, {name: bsc, mu: 1}]}\n"
            "reference: learning_rate 1e-4, loss mse\n");
-  ASSERT_EQ(table.rows.size(), 4U);
+  ASSERT_EQ(table.rows.size(), 5U);
+  EXPECT_EQ(table.rows[4].baseline, "untrained");
   EXPECT_EQ(table.rows[3].label, "learning_rate 2e-4, loss bsc");
   EXPECT_EQ(table.rows[3].name, "learning-rate-2e-4-loss-bsc");
   EXPECT_EQ(table.rows[1].values.all.find("loss")->find("mu")->scalar, "1");
   const PaperTable signs = read(kSets + "grid: {a: [0.5, -0.5]}\n");
   EXPECT_EQ(signs.rows[0].name, "a-0-5");
   EXPECT_EQ(signs.rows[1].name, "a-minus-0-5");
+  const PaperTable without = read(
+      "title: T\nsets: {a: {recipe: {baselines: [bm25]}}}\n"
+      "columns: [{label: C, metric: test.map}]\ngrid: {a: [1, 2]}\n");
+  EXPECT_EQ(without.rows.size(), 2U) << "no row of a start that no recipe evaluates";
   expect_refused(kSets + "grid: {a: [1.5, 1_5]}\n", "two rows are called 'a-1-5'");
   expect_refused(kSets + "grid: {a: 3}\n", "grid: 'a' should be a list of values");
   expect_refused(kSets + "grid: {a: [3]}\nreference: b\n", "reference: there is no 'b'");
@@ -128,7 +134,7 @@ TEST_F(PaperTableTest, ATableThatIsNotThereIsToldWithTheNearest) {
 // the data.
 TEST(PaperTables, RowsAreRecipes) {
   const std::vector<std::string> names = list_tables();
-  EXPECT_EQ(names.size(), 21U);
+  EXPECT_GT(names.size(), 20U);
   for (const std::string& name : names) {
     const PaperTable table = read_paper_table(find_table(name));
     EXPECT_FALSE(table.settings.empty()) << name;
@@ -141,6 +147,7 @@ TEST(PaperTables, RowsAreRecipes) {
             read_options(row_recipe(table, row, set, &settings, table.model, "data",
                                     DataFolder::kMayBeMissing),
                          options);
+            if (bfloat_kernels() == nullptr) options.compute = "fp32";
             check_train_options(options);
           } catch (const Error& error) {
             ADD_FAILURE() << name << ", " << row.label << ": " << error.what();

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/planned_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/repeated_training.h"
+#include "simile/report/run_files.h"
 #include "simile/train/read_recipe.h"
 
 namespace simile {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int64_t kNoteFormat = 1;
 constexpr double kQuickEpochs = 2;
@@ -72,21 +67,15 @@ void remove_part(const PlannedRun& run, const std::string& part) {
   }
 }
 
-// The mean of a run that is made of others stands for each of them. Errors (kInput): not what a
-// run wrote.
+// For a run made of others, their mean is used for each. Errors (kInput): not what a run wrote.
 void read_results(const PlannedRun& run, RunOutcome& outcome) {
   const std::string path = join_path(run.folder, kResults);
-  const std::string text = read_file(path);
-  detail::check_seal(detail::parse_json(text, path), path, "the run has to be trained again");
-  const Json results = Json::parse(text);  // in the order of the file
-  for (const Json& json : results["reports"]) {
-    outcome.reports.push_back(parse_report(json.dump(), path));
-  }
+  detail::check_seal(detail::read_json(path), path, "the run has to be trained again");
+  RunFiles files = read_run_files(run.folder);
+  outcome.start_kept = files.verdict.start_kept > 0;
+  outcome.reports = std::move(files.reports);
   std::stable_partition(outcome.reports.begin(), outcome.reports.end(),
                         [](const Report& report) { return report.model == "mean"; });
-  if (results.contains("verdict")) {
-    outcome.start_kept = results["verdict"].value("start_kept", 0) > 0;
-  }
 }
 
 void limit_rows(int64_t& rows, int64_t limit) {
@@ -102,12 +91,13 @@ void limit_data(TrainOptions& options, int64_t limit) {
   for (StageOptions& stage : options.stages) {
     stage.epochs = std::min(stage.epochs, kQuickEpochs);
     stage.steps = std::min(stage.steps, 2 * limit);
+    stage.minutes = 0;
     for (ObjectiveOptions& objective : stage.objectives) {
       ObjectiveMiningOptions& mine = objective.mine;
       if (mine.is_on()) {  // as many negatives as examples, chosen among their texts
         mine.count = 1;
         mine.corpus.clear();
-        mine.rank_base = std::min(mine.rank_base, limit / 2);
+        if (mine.method == "ranks") mine.rank_base = std::min(mine.rank_base, limit / 2);
       }
       if (options.folds > 0 && objective.data.format == "ranking") {
         limit_ranking(objective.data.ranking, limit);  // as the tests of the other folds read it
@@ -128,8 +118,7 @@ void limit_data(TrainOptions& options, int64_t limit) {
   }
 }
 
-// What a finished run is not asked for any more. States are for going on, and several times as
-// large as the model.
+// Removes files that a finished run no longer needs. States are far larger than the model.
 void remove_parts(const PlannedRun& run, bool keeps_model) {
   for (const char* part : {"states", "stages", "teachers", "mined"}) remove_part(run, part);
   if (!keeps_model) remove_part(run, "model");
@@ -217,6 +206,10 @@ RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& 
       keep_model,  {}};
   const bool is_same = note.fingerprint == wanted.fingerprint && note.recipe == wanted.recipe;
   if (!is_same || outcome.state == RunOutcome::State::kFailed) {
+    TrainOptions read = run.options;
+    for (const RecipePath& input : find_recipe_paths(OptionValue::of(read))) {
+      check_not_read(run.folder, input.path);
+    }
     // First the old run, then the note: killed in between, nothing old counts as new.
     std::error_code ignored;
     std::filesystem::remove_all(run.folder, ignored);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One training of many, each of which may have been done, begun or never tried: what the tables of
-// `simile reproduce` and searches are made of. A Scheduler does the runs of a list that are not
+// One of many trainings, each of which may be finished, begun or new: the tables of `simile
+// reproduce` and searches consist of them. A Scheduler does the runs of a list that are not
 // finished, together with other processes: each run is trained by one of them.
 //
 // It trains in `folder` as `simile train` does. Beside that folder FOLDER.json notes what the run
-// depends on; a run of another recipe, model or data is begun anew, a finished one is read, one
-// that was killed goes on. States and, unless asked for, the model are removed when it is finished,
-// or by the next that asks for it where it was killed before that.
+// depends on; a run of another recipe, model or data starts again, a finished one is read, an
+// interrupted one continues. States and, unless wanted, the model are removed when it is finished,
+// or by the next reader if it was killed before that.
 #pragma once
 
 #include <cstddef>
@@ -57,25 +57,22 @@ struct RunOutcome {
   bool keeps_model = true;      // kFinished: it was asked to
 };
 
-// What is known of it, without training.
+// The known outcome of the run, without training.
 RunOutcome read_outcome(const PlannedRun& run);
 
-// Held while a process trains in a run's folder, or settles what becomes of it. Errors:
-// ErrorKind::kIo.
+// Held while a process trains in a run's folder, or drops the run. Errors: ErrorKind::kIo.
 FileLock lock_run(const std::string& folder);
 
-// Removes what a run that was begun would go on from: it is not wanted any more. To be called with
-// the run's lock held.
+// Removes the state of a run that will not be continued. The caller holds its lock.
 void abandon_run(const PlannedRun& run);
 
-// Trains it unless it is finished, with baselines where they are wanted, by who holds the run's
-// lock. An error of the training, which is noted, is the outcome kFailed. Errors:
-// ErrorKind::kInterrupted, kIo.
+// Trains it unless it is finished, with baselines if they are wanted. The caller holds the run's
+// lock. An error of the training is noted as kFailed. Errors: kInterrupted, kIo.
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events);
 
-// Passes on what one run of many says: warnings with its label, each of them once for all runs, and
-// progress. Its other news would bury those of all.
+// Forwards the warnings of one run of many, with its label and each once for all runs, and its
+// progress. Its other messages are dropped, because there would be too many.
 class RunEvents : public SelectionSink {
  public:
   RunEvents(std::string label, std::set<std::string>& told, EventSink& events)
@@ -98,15 +95,14 @@ class Scheduler {
 
   explicit Scheduler(EventSink& events) : events_(events) {}
 
-  // complete_run() with RunEvents; warns of a failure. A run that another process is at is
-  // kRunning.
+  // complete_run() with RunEvents; warns of a failure. kRunning: another process is at it.
   RunOutcome complete(const PlannedRun& run, bool keep_model);
 
   // Calls `complete` for the runs 0 .. count - 1, and again for those where it returns false since
   // another process is at them: until there are none (kAwait), or until they do not get fewer.
   void complete_all(size_t count, const std::function<bool(size_t)>& complete, Others others);
 
-  // A moment, in which the user may interrupt.
+  // Waits a moment, in which the user may interrupt.
   void wait() const;
 
   // Tells each message once.

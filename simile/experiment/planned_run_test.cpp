@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Runs that another process is at for so many calls.
+// Runs that another process holds for a number of calls.
 struct BusyRuns {
   std::vector<int> busy;
   std::vector<size_t> called = {};

@@ -81,8 +81,7 @@ std::vector<double> draw_unit(size_t size, RandomStream& stream) {
   return unit;
 }
 
-// Row `number` of a Latin hypercube of `count` rows: in each coordinate every one of `count` equal
-// parts has one row.
+// Row `number` of a Latin hypercube: in each coordinate each of `count` equal parts has one row.
 std::vector<double> hypercube_row(size_t size, int64_t count, int64_t number, uint64_t seed) {
   std::vector<double> unit(size);
   for (size_t i = 0; i < size; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which point a search tries next: a pure function of what was found so far, so that a search that
-// was killed goes on with the same points.
+// Proposes a search's next point: a pure function of the results so far, so that a killed search
+// continues with the same points.
 //
 //   gp       `initial` points of a Latin hypercube, then the point of the highest expected
 //            improvement over the lowest mean that the surrogate has at points tried: of 1,000
@@ -26,14 +26,15 @@ struct Observation {
   double cost = 0;  // lower is better; not finite: it failed, and counts as the worst of the others
 };
 
-// What a search believes of points it has not tried: a Gaussian process over the features of a
-// search space, of costs scaled to mean 0 and variance 1.
+// A search's prediction for untried points: a Gaussian process over the features of a search space,
+// of costs scaled to mean 0 and variance 1.
 class Surrogate {
  public:
   // `space` outlives this; one observation at least. Costs further above the median than 5 times
-  // what the best is below it count as being there: how bad is no matter. Settings are fitted
-  // (fit_gp_settings()) and then `believed` points are taken as measured at their own mean, so that
-  // the next ones stay away from them (the kriging believer; Ginsbourger et al. 2010).
+  // the distance of the best below it are clipped there: how bad they are does not matter. Settings
+  // are fitted (fit_gp_settings()) and then `believed` points are taken as measured at their own
+  // mean, so that the next ones stay away from them (the kriging believer; Ginsbourger et al.
+  // 2010).
   Surrogate(const SearchSpace& space, const std::vector<Observation>& observations,
             const std::vector<SearchPoint>& believed, uint64_t seed);
 
@@ -62,8 +63,7 @@ struct ProposalOptions {
 const std::vector<std::string>& search_methods();
 
 // Point `number`, from 0. `done` are points with their costs, `pending` such that are being tried;
-// what is among them is not proposed again. None: all points that there are were proposed, or so
-// it seems after 1,000 draws.
+// these are not proposed again. None: all were proposed, or so it seems after 1,000 draws.
 std::optional<SearchPoint> propose(const SearchSpace& space, const ProposalOptions& options,
                                    int64_t number, const std::vector<Observation>& done,
                                    const std::vector<SearchPoint>& pending);
@@ -74,8 +74,7 @@ struct SettingEffect {
   std::vector<double> values;  // of the setting; of choices their places
   std::vector<double> means, deviations;
   // The variance of `means` over the setting, part of that of the surrogate's mean over the space
-  // (the first-order Sobol index of the surrogate): 1 where nothing else matters. What settings do
-  // only together is in none of them.
+  // (the first-order Sobol index of the surrogate): 1 where nothing else matters.
   double share = 0;
   double length_scale = 0;  // in features, see search_space.h
 };

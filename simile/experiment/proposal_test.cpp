@@ -117,7 +117,7 @@ TEST(Proposal, TheSameFindingsGiveTheSamePointAndNoneTwice) {
     const SearchPoint point = *propose(space, options, number, done, {});
     EXPECT_EQ(propose(space, options, number, done, {}), point);
     EXPECT_TRUE(points.insert(point).second);
-    // What is being tried is stayed away from.
+    // Proposals stay away from points that are being tried.
     EXPECT_NE(*propose(space, options, number, done, {point}), point);
     done.push_back({point, noisy_choice_function().value(point)});
   }

@@ -2,86 +2,18 @@
 #include "simile/experiment/recipe_facts.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <utility>
 
-#include "simile/core/check.h"
-#include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/core/parallel.h"
-#include "simile/data/line_reader.h"
-#include "simile/model/model_folder.h"
 
 namespace simile {
 namespace {
 
-namespace fs = std::filesystem;
-
 using Json = nlohmann::ordered_json;
-using FileHashes = std::map<std::string, std::string>;  // by name below the folder
-
-// `above` are the folders that this one is in; a link to one of them is left out.
-void hash_files(const fs::path& folder, const std::string& prefix, std::vector<fs::path>& above,
-                FileHashes& files) {
-  const fs::path real = fs::canonical(folder);
-  if (std::find(above.begin(), above.end(), real) != above.end()) return;
-  above.push_back(real);
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name[0] == '.') continue;
-    if (entry.is_directory()) {
-      hash_files(entry.path(), prefix + name + "/", above, files);
-    } else if (entry.is_regular_file() && !ends_with(name, ".md")) {
-      files[prefix + name] = hash_file(entry.path().string());
-    }
-  }
-  above.pop_back();
-}
-
-// Takes what options that are paths say.
-class InputFinder : public OptionVisitor {
- public:
-  explicit InputFinder(ContentHashes& hashes) : hashes_(hashes) {}
-
-  const RecipeInputs& inputs() const { return inputs_; }
-  const std::set<std::string>& missing() const { return missing_; }
-
-  void visit_value(const char*, const OptionValue& value, const OptionInfo& info) override {
-    if (!info.is_path) return;
-    for_each_text(value, [&](const std::string& text) {
-      if (text.empty()) return;
-      const std::string& hash = hashes_.of(text);
-      if (!hash.empty()) {
-        inputs_[text] = hash;
-      } else if (info.folder_marks.empty()) {
-        missing_.insert(text);
-      } else {
-        try {
-          inputs_[text] = hashes_.of(resolve_model(text));
-        } catch (const Error&) {
-          // The name of an earlier stage, or a model that is not there, of which train() tells.
-        }
-      }
-    });
-  }
-  void visit_group(const char*, const std::string&, const Members& members) override {
-    members(*this);
-  }
-  void visit_list(const char*, const std::string&, const List& list) override {
-    for (size_t i = 0; i < list.size; ++i) list.element(*this, i);
-  }
-
- private:
-  ContentHashes& hashes_;
-  RecipeInputs inputs_;
-  std::set<std::string> missing_;  // files and models that are not there
-};
 
 std::string canonical(const ConfigNode& node, const RecipeInputs& inputs) {
   std::string text;
@@ -90,9 +22,7 @@ std::string canonical(const ConfigNode& node, const RecipeInputs& inputs) {
       return "~";
     case ConfigNode::Kind::kScalar: {
       auto found = inputs.find(node.scalar);
-      if (found == inputs.end() && !node.scalar.empty()) {
-        found = inputs.find(resolved_path(node));
-      }
+      if (found == inputs.end() && !node.scalar.empty()) found = inputs.find(resolved_path(node));
       return found == inputs.end() ? fmt::format("'{}'", node.scalar) : "#" + found->second;
     }
     case ConfigNode::Kind::kList:
@@ -201,44 +131,9 @@ class RecipeWriter : public OptionVisitor {
 
 }  // namespace
 
-void fail_at(const ConfigNode& place, const std::string& message) {
-  throw_error(ErrorKind::kRecipe, "{}: {}", place.where(), message);
-}
-
 void check_map(const ConfigNode& node, const std::string& name) {
   if (node.kind == ConfigNode::Kind::kNull || node.kind == ConfigNode::Kind::kMap) return;
-  fail_at(node, fmt::format("'{}' should be a map of keys and values", name));
-}
-
-const std::string& ContentHashes::of(const std::string& path) {
-  const auto [place, is_new] = known_.emplace(path, "");
-  std::string& hash = place->second;
-  if (!is_new) return hash;
-  if (file_exists(path)) return hash = hash_file(path);
-  std::string all;
-  if (folder_exists(path)) {
-    FileHashes files;
-    std::vector<fs::path> above;
-    hash_files(path, "", above, files);
-    for (const auto& [name, of_file] : files) all += fmt::format("{}\n{}\n", name, of_file);
-    hash = hash_bytes(all);
-  } else if (path.find('*') != std::string::npos) {
-    try {
-      for (const std::string& file : expand_paths({path})) all += hash_file(file) + "\n";
-      hash = hash_bytes(all);
-    } catch (const Error&) {  // no file fits
-    }
-  }
-  return hash;
-}
-
-RecipeInputs find_inputs(const TrainOptions& options, ContentHashes& hashes) {
-  TrainOptions visited = options;
-  InputFinder finder(hashes);
-  visited.visit(finder);
-  SIMILE_CHECK(finder.missing().empty(), ErrorKind::kInput, "not at hand: {}",
-               fmt::join(finder.missing(), ", "));
-  return finder.inputs();
+  fail_at(node, "'{}' should be a map of keys and values", name);
 }
 
 std::string recipe_fingerprint(const ConfigNode& recipe, const RecipeInputs& inputs) {

@@ -1,45 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be told of a recipe without training: what its result depends on (recipe, model, data),
+// Facts about a recipe that need no training: what its result depends on (recipe, model, data),
 // which options a dotted path means, and the recipe as a YAML file.
 #pragma once
 
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "simile/core/check.h"
 #include "simile/core/config.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
 
-// Throws (ErrorKind::kRecipe) the message with the file and line of `place`.
-[[noreturn]] void fail_at(const ConfigNode& place, const std::string& message);
+// Throws (ErrorKind::kRecipe) the message, given as to throw_error(), with file and line.
+template <typename... Values>
+[[noreturn]] void fail_at(const ConfigNode& place, fmt::format_string<Values...> form,
+                          Values&&... values) {
+  throw_error(ErrorKind::kRecipe, "{}: {}", place.where(),
+              fmt::format(form, std::forward<Values>(values)...));
+}
+template <typename... Values>
+void check_at(bool good, const ConfigNode& place, fmt::format_string<Values...> form,
+              Values&&... values) {
+  if (!good) fail_at(place, form, std::forward<Values>(values)...);
+}
 
 // Fails at a node that is neither a map nor missing.
 void check_map(const ConfigNode& node, const std::string& name);
 
-// Hashes of files and folders; each file is read once.
-class ContentHashes {
- public:
-  // The hash of a file, of all files below a folder (their names too, hidden ones left out, links
-  // to files and folders followed), or of the files that a pattern means. Empty where there is
-  // none.
-  const std::string& of(const std::string& path);
-
- private:
-  std::map<std::string, std::string> known_;
-};
-
-using RecipeInputs = std::map<std::string, std::string>;  // hashes by absolute path
-
-// The files, folders and models that the options name. Errors: ErrorKind::kInput where there is
-// none of a file's name.
-RecipeInputs find_inputs(const TrainOptions& options, ContentHashes& hashes);
-
-// A hash of the recipe as it is written, not as it is read, so that an option which a later version
-// adds changes nothing, and of kTrainingVersion, so that one which trains otherwise changes all; in
-// place of paths, of what lies there. It is the same wherever recipe and data stand, and whatever
-// the order of the keys.
+// A hash of the recipe as written, not as read, so that an option that a later version adds changes
+// nothing; and of kTrainingVersion, so that a version that trains differently changes every hash.
+// Paths count by the content of their files. Neither places nor the order of keys matter.
 std::string recipe_fingerprint(const ConfigNode& recipe, const RecipeInputs& inputs);
 
 struct FoundOption {
@@ -49,12 +42,11 @@ struct FoundOption {
 };
 
 // Finds `path` among the options that there are with these values. A star in `path` means all items
-// of a list; of a list of one its number may be left out. A group is what its first option is,
-// which a single value in its place sets.
+// of a list; of a list of one its number may be left out. A group has the kind of its first option.
 std::vector<FoundOption> find_options(const TrainOptions& options, const std::string& path);
 
-// What a finished recipe sets, in the order of its options, without comments. Paths are relative to
-// `folder`, the file's, so that both can be moved together with the data.
+// The settings of a finished recipe, in the order of its options, without comments. Paths are
+// relative to `folder`, the file's, so that both can be moved together with the data.
 std::string recipe_to_yaml(const ConfigNode& recipe, const std::string& folder);
 
 }  // namespace simile

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/repeated_training.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -63,7 +61,7 @@ size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& ru
   return best;
 }
 
-// What each run reports of this model on this evaluation.
+// Each run's report of this model on this evaluation.
 std::vector<Report> same_reports(const std::vector<TrainResult>& runs, const Report& like) {
   std::vector<Report> same;
   for (const TrainResult& run : runs) {

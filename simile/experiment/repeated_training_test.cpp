@@ -192,10 +192,9 @@ TEST_F(SeedsTest, TheVerdictIsTheMeanOfTheirGains) {
   const auto verdict_in = [&](const std::string& folder) {
     return nlohmann::json::parse(bytes(folder + "/results.json"))["verdict"];
   };
-  EXPECT_THAT(
-      run().verdict->to_line(),
-      MatchesRegex("verdict: [a-z]+; dev spearman .* -> .* \\([+][0-9.]+ [+]- [0-9.]+ over 2 "
-                   "seeds, 95 % interval [+-][0-9.]+ to [+][0-9.]+, 30 pairs\\).*"));
+  EXPECT_THAT(run().verdict->to_line(),
+              MatchesRegex("verdict: [a-z]+; dev spearman .* -> .* \\([+][0-9.]+ [+]- [0-9.]+ over "
+                           "2 seeds, 95 % interval [+-][0-9.]+ to [+][0-9.]+, 30 pairs\\).*"));
   double sum = 0;
   for (const char* folder : {"run/run-1", "run/run-2"}) {
     sum += verdict_in(folder)["gains"][0]["difference"].get<double>();

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/reproduction.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
-#include <utility>
 
 #include "simile/core/check.h"
+#include "simile/core/config.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
 #include "simile/experiment/detail/table_runs.h"
+#include "simile/kernel/bfloat_kernels.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/evaluations.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 namespace {
 
 constexpr int64_t kRuns = 5, kQuickRuns = 3;
 
-// The mean of the column's metrics, each of the first report that is chosen; none where one is
-// missing.
+// The mean of the column's metrics, each of the first report chosen; none where one is missing.
 std::optional<double> read_column(const TableColumn& column, const std::vector<Report>& reports,
                                   const std::function<bool(const Report&)>& is_chosen) {
   double sum = 0;
@@ -41,8 +43,7 @@ std::optional<double> read_column(const TableColumn& column, const std::vector<R
   return sum / static_cast<double>(column.metrics.size());
 }
 
-// The name that recipes give a baseline which reports call so: an untrained model that comes from
-// `model` is called zero-shot there.
+// The recipe's name of a baseline: reports call an untrained one that comes from `model` zero-shot.
 std::string baseline_of(std::string model) {
   const std::string zero_shot = "zero-shot";
   const size_t place = model.find(zero_shot);
@@ -63,8 +64,22 @@ std::string default_folder(const std::string& table, const ReproduceOptions& opt
     folder += "-" + options.model;
   }
   if (!options.settings.empty()) folder += "-" + options.settings;
+  if (!options.device.empty()) folder += "-" + options.device;
   if (options.limit > 0) folder += fmt::format("-limit-{}", options.limit);
   return folder;
+}
+
+// The largest N of the runs SET/ROW/run-N in a table's folder; 0 if there are none.
+int64_t count_seeds(const std::string& folder) {
+  int64_t largest = 0;
+  std::error_code ignored;
+  std::filesystem::recursive_directory_iterator entries(folder, ignored);
+  for (; entries != std::filesystem::recursive_directory_iterator(); entries.increment(ignored)) {
+    const std::string name = entries->path().filename().string();
+    if (starts_with(name, "run-")) largest = std::max(largest, int64_t{std::atol(&name[4])});
+    if (entries.depth() == 2) entries.disable_recursion_pending();
+  }
+  return largest;
 }
 
 class Reproducer {
@@ -76,14 +91,16 @@ class Reproducer {
     result_.options = options;
     if (options.runs == 0) result_.options.runs = options.limit > 0 ? kQuickRuns : kRuns;
     if (options.out.empty()) result_.options.out = default_folder(table_().name, options);
+    if (options.runs == 0 && options.show) choose_shown_seeds();
     result_.model = options.model.empty() ? table_().model : options.model;
     if (!result_.model.empty()) resolve_model(result_.model);  // before any run is replaced
     choose_settings();
+    choose_device();
     data_ = find_table_data(table_(), options.data);
     result_.options.data = data_.folder;
   }
 
-  Reproduction run() {
+  void run() {
     TableRuns runs(table_(), settings_, result_.model, data_, options(), events_);
     check_evaluations(runs.list());
     if (options().show) {
@@ -95,9 +112,9 @@ class Reproducer {
     fill_cells(runs.list());
     if (options().intervals) fill_intervals();
     fill_judgements();
-    if (!options().show) write_files();
-    return std::move(result_);
   }
+
+  Reproduction take() { return std::move(result_); }
 
  private:
   const PaperTable& table_() const { return result_.table; }
@@ -113,7 +130,7 @@ class Reproducer {
                  "--settings: the table '{}' has no '{}'; it has [{}]", table_().name, wanted,
                  fmt::join(names, ", "));
     if (found == names.end()) return;
-    settings_ = &table_().settings[static_cast<size_t>(found - names.begin())];
+    settings_ = &result_.table.settings[static_cast<size_t>(found - names.begin())];
     result_.settings = *found;
     for (TableRow& row : result_.table.rows) {
       const auto& own = row.settings;
@@ -124,7 +141,33 @@ class Reproducer {
     }
   }
 
-  // Keeps the columns of the sets asked for.
+  void choose_device() {
+    const bool on_cpu = options().device.empty() || options().device == "cpu";
+    if (on_cpu && bfloat_kernels() == nullptr && settings_ != nullptr) compute_in_fp32();
+    if (options().device.empty()) return;
+    for (TableSet& set : result_.table.sets) {
+      apply_override(set.recipe, "device=" + options().device);
+    }
+  }
+
+  // Show as many seeds as were trained.
+  void choose_shown_seeds() {
+    const int64_t seeds = count_seeds(options().out);
+    if (seeds > 0) result_.options.runs = seeds;
+  }
+
+  // A table of bf16 runs on every processor.
+  void compute_in_fp32() {
+    for (auto& [key, value] : settings_->values.all.members) {
+      if (key != "compute" || value.scalar != "bf16") continue;
+      value.scalar = "fp32";
+      events_.warning(
+          "this processor has no products of bf16, which the table asks for: its runs compute in "
+          "fp32, and their last digits differ from those of other processors");
+    }
+  }
+
+  // Keeps the columns of the requested sets.
   void keep_columns_asked_for() {
     const std::vector<std::string>& sets = options().set;
     if (sets.empty()) return;
@@ -137,7 +180,7 @@ class Reproducer {
     }
   }
 
-  // What no run can have is told before one is trained.
+  // Rejects columns and baselines that no run can have before any run is trained.
   void check_evaluations(const std::vector<TableRun>& runs) const {
     std::map<std::string, std::set<std::string>> evaluations;  // by set
     std::set<std::string> baselines;
@@ -168,8 +211,7 @@ class Reproducer {
     }
   }
 
-  // By the first recipe of each set. What reading its data meets is told by the rows; with folds it
-  // is read for each run anew.
+  // By the first recipe of each set. Rows report problems of its data; each fold reads it again.
   void check_metrics(const std::vector<TableRun>& runs) const {
     std::set<std::string> checked;
     for (const TableRun& run : runs) {
@@ -228,6 +270,11 @@ class Reproducer {
     }
   }
 
+  bool is_run_on(size_t row, const std::string& set) const {
+    const std::vector<std::string>& sets = table_().rows[row].sets;
+    return std::count(sets.begin(), sets.end(), set) > 0;
+  }
+
   // Whether it did not fail.
   bool add_outcome(const TableRun& run, size_t column) {
     TableCell& cell = result_.cells[run.row][column];
@@ -255,6 +302,18 @@ class Reproducer {
     cell.seeds.push_back(run.seed);
     cell.values.push_back(*value);
     cell.folders.push_back(run.run->folder);
+    const SelectionOptions& selection = run.run->options.stages.back().selection;
+    const bool is_on_dev =  // losses are in no report
+        !selection.metric.empty() &&
+        std::none_of(selection.metric.begin(), selection.metric.end(), is_loss_metric);
+    if (table_().best_of_seeds && is_on_dev) {
+      const double on_dev = selection_value(run.outcome.reports, selection.metric);
+      const bool is_lower = selection_rules(selection).direction == "min";
+      if (!cell.best || (is_lower ? on_dev < cell.best_on_dev : on_dev > cell.best_on_dev)) {
+        cell.best = *value;
+        cell.best_on_dev = on_dev;
+      }
+    }
     cell.start_kept += run.outcome.start_kept ? 1 : 0;
     return true;
   }
@@ -306,9 +365,9 @@ class Reproducer {
       const size_t above = place_of(claim.above), below = place_of(claim.below);
       for (size_t c = 0; c < table_().columns.size(); ++c) {
         const TableColumn& column = table_().columns[c];
-        if (std::count(claim.columns.begin(), claim.columns.end(), column.label) == 0) continue;
+        if (!is_run_on(above, column.set) || !is_run_on(below, column.set)) continue;
         JudgedClaim judged =
-            judge_claim(column, result_.cells[above][c], result_.cells[below][c], events_);
+            test_claim(column, result_.cells[above][c], result_.cells[below][c], events_);
         judged.claim = number;
         judged.column = c;
         const auto &high = table_().rows[above].paper[c], &low = table_().rows[below].paper[c];
@@ -318,54 +377,69 @@ class Reproducer {
     }
   }
 
-  void write_files() const {
-    make_folders(options().out);
-    const std::string path = join_path(options().out, table_().name);
-    write_file_atomic(path + ".txt", result_.to_text());
-    write_file_atomic(path + ".md", result_.to_markdown());
-    write_file_atomic(path + ".json", result_.to_json() + "\n");
-    write_file_atomic(path + ".svg", result_.to_svg());
-  }
-
   Reproduction result_;
   EventSink& events_;
-  const TableSettings* settings_ = nullptr;
+  TableSettings* settings_ = nullptr;
   std::set<std::string> left_out_;  // labels of rows that are not run with the settings
   TableData data_;
 };
+
+void write_files(const Reproduction& result) {
+  make_folders(result.options.out);
+  const std::string path = join_path(result.options.out, result.table.name);
+  write_file_atomic(path + ".txt", result.to_text());
+  write_file_atomic(path + ".md", result.to_markdown());
+  write_file_atomic(path + ".json", result.to_json() + "\n");
+  write_file_atomic(path + ".svg", result.to_svg());
+}
 
 }  // namespace
 
 void ReproduceOptions::visit(OptionVisitor& v) {
   v.field("data", data,
-          path_info("folder of the data sets, each a folder of it; empty: what the recipes say, or "
-                    "data, where sets are fetched to"));
-  v.field("model", model, {"model that every row starts from; empty: the table's"});
-  v.field("settings", settings,
-          {"which of the table's settings all rows take, such as those of the paper for its own "
-           "model; empty: the first"});
-  v.field("runs", runs,
-          {"seeds of each row, from 1; 0: 5 of them, and 3 with a limit", "seeds", 0, 1000});
+          path_info("folder of the data sets' folders; empty: those of the recipes, or data"));
+  v.field("model", model, {"model from which every row starts; empty: the table's"});
+  v.field("settings", settings, {"which of the table's settings all rows take; empty: the first"});
+  v.field("device", device, {"device of every run, such as cuda; empty: that of the recipes"});
+  v.field(
+      "runs", runs,
+      {"seeds of each row, from 1; 0: 5 of them, 3 with a limit, and with `--show` those there are",
+       "seeds", 0, 1000});
   v.field("limit", limit,
-          {"for a quick look: read so many examples of every set, and documents of a corpus; 0 "
-           "reads all. Stages then end after two epochs",
+          {"for a quick look: examples of every set to read, and documents of a corpus; 0: all. "
+           "Stages then end after two epochs",
            "examples", 0});
   v.field("rows", rows,
           {"i/n: only row i and every n-th after it, for several machines and one folder"});
   v.field("row", row, conditions_info("only the row with this label; may be given several times"));
-  v.field("set", set, {"only on these of the table's sets; with `--show` their columns alone"});
+  v.field("set", set, {"only on these sets of the table; with `--show` only their columns"});
   v.field("out", out,
           path_info("folder of the runs; empty: runs/ and the table's name, with the model, "
-                    "settings and limit where given"));
+                    "settings, device and limit where given"));
   v.field("keep_models", keep_models, {"keep the model of each run"});
-  v.field("show", show, {"train nothing and write nothing: the table of what is finished"});
+  v.field("show", show, {"show the table of finished runs; train and write nothing"});
   v.field("intervals", intervals,
           {"also the 95 % bootstrap interval of each trained figure over the test examples"});
 }
 
-Reproduction reproduce(const std::string& table, const ReproduceOptions& options,
-                       EventSink& events) {
-  return Reproducer(table, options, events).run();
+std::vector<Reproduction> reproduce(const std::vector<std::string>& tables,
+                                    const ReproduceOptions& options, EventSink& events) {
+  std::vector<std::unique_ptr<Reproducer>> all;  // read before any run is trained
+  for (const std::string& table : tables) {
+    ReproduceOptions own = options;
+    if (tables.size() > 1 && !options.out.empty()) {
+      own.out = join_path(options.out, std::filesystem::path(table).stem().string());
+    }
+    all.push_back(std::make_unique<Reproducer>(table, own, events));
+  }
+  std::vector<Reproduction> results;
+  for (const auto& one : all) {
+    one->run();
+    results.push_back(one->take());
+  }
+  judge_claims(results);
+  if (!options.show) std::for_each(results.begin(), results.end(), write_files);
+  return results;
 }
 
 }  // namespace simile

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of a paper (simile/experiment/paper_table.h) trained row by row on what is at hand,
-// beside the paper's figures, with a judgement of what it claims.
+// Trains a paper's table (simile/experiment/paper_table.h) row by row on the data that is there,
+// and compares figures and claims with the paper's.
 //
 // Each row, set and seed is a run (simile/experiment/planned_run.h) in OUT/SET/ROW/run-SEED, all of
-// them with seed 1 first, then with seed 2. Work that was interrupted or killed goes on where it
-// was. A row that fails, or whose data is not there, has the reason in its cells and leaves the
-// others alone. Several processes, also on several machines, may work in one folder: each run is
-// done by one of them, and each shows what all have done.
+// them with seed 1 first, then with seed 2. Interrupted or killed work continues where it was. A
+// row that fails, or whose data is missing, has the reason in its cells and does not affect the
+// others. Several processes, also on several machines, may work in one folder: each run is done by
+// one of them, and each shows the results of all.
 //
-// A claim that one row is better than another is judged by the difference of their means over the
-// seeds that both have finished:
+// A claim that one row beats another is judged by their means over the seeds both have finished:
 //
-//   holds          it is as claimed: p < 0.05 of the paired t-test over seeds, and the 95 %
-//                  bootstrap interval over the examples lies on the claimed side of 0
+//   holds          it is as claimed: p < 0.05 of the paired t-test over seeds, corrected by
+//                  Benjamini and Hochberg for all claims on all columns of all tables of the call,
+//                  and the 95 % bootstrap interval over the examples lies on the claimed side of 0
 //   does not hold  it is the reverse, by the same two
 //   undecided      otherwise, and with fewer than two seeds
 //
-// A column that is the mean of several evaluations has the interval that follows from theirs
-// (interval_of_mean()). There is none for a mean of several metrics of one evaluation and against a
-// baseline; the t-test decides there, and the verdict says so: "holds (t-test alone)".
+// Holm's p stands beside it. A column that is the mean of several evaluations has the interval that
+// follows from theirs (interval_of_mean()). There is none for a mean of several metrics of one
+// evaluation and against a baseline; the t-test decides there, and the verdict says so: "holds
+// (t-test alone)".
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct ReproduceOptions {
   std::string data;
   std::string model;
   std::string settings;
+  std::string device;
   int64_t runs = 0;
   int64_t limit = 0;
   std::string rows;
@@ -54,6 +56,8 @@ struct TableCell {
   std::vector<int64_t> seeds;
   std::vector<double> values;        // one per seed; fractions
   std::vector<std::string> folders;  // of the runs; empty for baselines
+  std::optional<double> best;        // the value of the seed that is best on dev, where asked for
+  double best_on_dev = 0;
   int64_t start_kept = 0;            // runs whose model is the one they began with
   std::optional<Interval> interval;  // 95 %, of the mean over the test examples: where asked for
   std::string without_interval;      // why it has none, of a trained one
@@ -69,7 +73,8 @@ std::string name_of(ClaimVerdict verdict);
 struct JudgedClaim : PairedTest {  // b: the row that is claimed to be above
   size_t claim = 0, column = 0;    // places in the table's lists
   std::optional<double> paper_difference;
-  size_t seeds = 0;  // that both rows have
+  size_t seeds = 0;                   // that both rows have
+  std::optional<AdjustedP> adjusted;  // of t_test, for the number of claims
   std::optional<Interval> interval;
   ClaimVerdict verdict = ClaimVerdict::kUndecided;
   std::string remark;  // why it could not be judged
@@ -78,7 +83,8 @@ struct JudgedClaim : PairedTest {  // b: the row that is claimed to be above
 };
 
 // Judges a difference that is claimed to be above 0; without an interval by the t-test alone.
-ClaimVerdict judge(double difference, const std::optional<TTest>& t_test,
+// Without `adjusted` it is undecided.
+ClaimVerdict judge(double difference, const std::optional<AdjustedP>& adjusted,
                    const std::optional<Interval>& interval);
 
 // All pairs of rows that the paper orders in a column; there is none for a column that it does
@@ -98,6 +104,7 @@ struct Reproduction {
   std::string model, settings;
   std::vector<std::vector<TableCell>> cells;  // [rows][columns]
   std::vector<JudgedClaim> claims;
+  int64_t tests = 0;  // claims on columns that were tested in all tables of the call
   std::vector<JudgedOrder> orders;
   int64_t failed = 0;   // runs that were asked for
   int64_t at_hand = 0;  // runs that were asked for whose data are there
@@ -108,10 +115,11 @@ struct Reproduction {
   std::string to_svg() const;  // paper and ours as dots, one line a row
 };
 
-// Trains what is to be trained and reads the rest (with `show` all is read); also writes NAME.txt,
-// NAME.md, NAME.json and NAME.svg to the folder. Errors: ErrorKind::kUsage for options that make no
-// sense; ErrorKind::kRecipe for a table that cannot be read; ErrorKind::kInterrupted.
-Reproduction reproduce(const std::string& table, const ReproduceOptions& options,
-                       EventSink& events);
+// Trains the unfinished runs of each table and reads the others (with `show` it only reads); also
+// writes NAME.txt, NAME.md, NAME.json and NAME.svg to each table's folder, which is OUT for one
+// table and OUT/NAME for several. Errors: ErrorKind::kUsage for options that make no sense;
+// ErrorKind::kRecipe for a table that cannot be read; ErrorKind::kInterrupted.
+std::vector<Reproduction> reproduce(const std::vector<std::string>& tables,
+                                    const ReproduceOptions& options, EventSink& events);
 
 }  // namespace simile

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/search_space.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <utility>
 
 #include "simile/core/check.h"
 

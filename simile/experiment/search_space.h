@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search may set, as numbers: ranges, whole numbers, choices, and settings that only some
-// choices of others have.
+// The settings that a search may vary, as numbers: ranges, whole numbers, choices, and settings
+// that only some choices have.
 //
-// A point has a value for each setting: of a range the number, of choices the place in their list
-// from 0; none for a setting that its point does not have. Samplers draw unit coordinates, one a
-// setting in [0, 1); the surrogate sees features:
+// A point has a value for each setting: the number for a range, the place in the list (from 0) for
+// choices, and none for a setting that the point does not have. Samplers draw unit coordinates, one
+// a setting in [0, 1); the surrogate sees features:
 //
 //   range          (v - low) / (high - low), of a logarithmic one the same of the logarithms; of
 //                  whole numbers each has an interval of its own, and v is in the middle
@@ -19,7 +19,7 @@
 
 namespace simile {
 
-// Only points have a setting where `parent`, which stands before it, has one of these choices.
+// The setting exists only in points where `parent`, an earlier setting, has one of these choices.
 struct SearchCondition {
   size_t parent = 0;
   std::vector<size_t> choices;
@@ -41,8 +41,8 @@ using SearchPoint = std::vector<std::optional<double>>;
 
 class SearchSpace {
  public:
-  // Errors (ErrorKind::kRecipe): low >= high, a logarithm of what is not above 0, no choices, whole
-  // numbers that are none, a condition on a setting without choices.
+  // Errors (ErrorKind::kRecipe): low >= high, a logarithm of a number that is not above 0, no
+  // choices, bounds of whole numbers that are not whole, a condition on a setting without choices.
   explicit SearchSpace(std::vector<SearchSetting> settings);
 
   const std::vector<SearchSetting>& settings() const { return settings_; }

@@ -64,15 +64,45 @@ TEST(TableForms, IntervalsStandBehindTheirFigures) {
   result.asked = "own";
   result.options.intervals = true;
   result.cells[0][0].interval = Interval{0.51, 0.59};
+  result.table.best_of_seeds = true;
+  result.cells[0][0].best = 0.6;
   result.cells[0][1].without_interval = "a run has no predictions of 'test'";
   EXPECT_THAT(
       result.to_markdown(),
-      AllOf(HasSubstr("finished) [95 % interval over the test examples].\n"),
-            HasSubstr("| a \\| b | 10.00 | 55.00 ± 7.07 (2) [51.00, 59.00] | 70.00 (1) |\n"),
-            HasSubstr("- a | b, MRR: no interval: a run has no predictions of 'test'\n"),
-            HasSubstr("--intervals`")));
+      AllOf(
+          HasSubstr("finished) [95 % interval over the test examples], best: the seed that is best "
+                    "on dev, as the paper's figures are.\n"),
+          HasSubstr(
+              "| a \\| b | 10.00 | 55.00 ± 7.07 (2) [51.00, 59.00], best 60.00 | 70.00 (1) |\n"),
+          HasSubstr("- a | b, MRR: no interval: a run has no predictions of 'test'\n"),
+          HasSubstr("--intervals`")));
   EXPECT_THAT(result.to_json(), HasSubstr("\"interval\": {"));
   EXPECT_THAT(two_rows().to_json(), Not(HasSubstr("\"interval\"")));
+}
+
+TEST(TableForms, ClaimsStandInAMatrixWithTheirCorrectedVerdicts) {
+  Reproduction result = two_rows();
+  result.table.best_of_seeds = true;
+  result.cells[0][0].best = 0.6;
+  result.table.claims = {{"Second wins", "second", "a | b"}};
+  JudgedClaim on_map, on_mrr;
+  on_map.seeds = on_mrr.seeds = 2;
+  on_map.difference = 0.3;
+  on_map.t_test = TTest{9, 1, 0.01};
+  on_map.permutation = PermutationTest{0.5, 4, true};
+  on_map.interval = Interval{0.2, 0.4};
+  on_mrr.difference = -0.1;
+  on_mrr.column = 1;
+  result.claims = {on_map, on_mrr};
+  std::vector<Reproduction> tables = {result};
+  judge_claims(tables);
+  EXPECT_THAT(
+      tables[0].to_markdown(),
+      AllOf(HasSubstr("| 55.00 ± 7.07 (2), best 60.00 |"),
+            HasSubstr("p corrected for 1 test (Benjamini-Hochberg)"),
+            HasSubstr("| claim | MAP | MRR |\n| --- | --- | --- |\n"
+                      "| Second wins | +30.00 [+20.00, +40.00] **holds** | -10.00 undecided |\n"),
+            HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
 }
 
 TEST(TableForms, ADrawingShowsRowsAgainstTheMeanOfRows) {
@@ -96,8 +126,7 @@ TEST(TableForms, TheOrderOfFewRowsIsNotDecided) {
   EXPECT_EQ(
       order_line(result, order),
       "MAP: the paper's order of rows: 4 rows are too few to decide (Kendall's tau +1.00, p = "
-      "0.0833); 6 of 6 pairs stand as in the paper (0 of them with p < 0.05), 0 the other way "
-      "(0)");
+      "0.0833); 6 of 6 pairs stand as in the paper (0 of them with p < 0.05), 0 the other way (0)");
   order.rows = 5;
   order.p = 1.0 / 60;
   order.verdict = ClaimVerdict::kHolds;

@@ -51,7 +51,7 @@ class TablePanel {
     }
     if (x_.low > x_.high) return svg;  // nothing to draw
     svg += draw_x_ticks(x_, kHead - 8, bottom_of(result_), "grid", 4, [&](double tick) {
-      return fmt::format(has_levels_ ? "{:+.4g}" : "{:.4g}", tick);
+      return has_levels_ ? fmt::format("{:+.4g}", tick) : fmt::format("{:.4g}", tick);
     });
     const PlotAxis rows = row_axis(result_);
     for (size_t r = 0; r < result_.table.rows.size(); ++r) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/detail/table_runs.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
@@ -29,7 +27,7 @@ void parse_share(const std::string& text, int64_t& share, int64_t& shares) {
                text);
 }
 
-// Whether the recipe's `data` stands in it.
+// Whether a value uses the recipe's `data`.
 bool names_data(const ConfigNode& node) {
   const auto in_member = [](const auto& member) { return names_data(member.second); };
   return node.scalar == "$data" || starts_with(node.scalar, "$data/") ||
@@ -122,8 +120,8 @@ void TableRuns::warn_of_missing_sets() const {
   }
 }
 
-// Tells which files are missing in sets whose folder is there, how many finished runs are of what
-// the table was before, and how many lack the model that is to be kept.
+// Reports which files are missing in sets whose folder exists, how many finished runs are out of
+// date, and how many lack a model that should be kept.
 void TableRuns::warn_of_runs() const {
   std::map<std::string, std::vector<std::string>> rows;  // by what is missing
   int64_t outdated = 0;
@@ -243,8 +241,8 @@ void TableRuns::complete_one(TableRun& run, size_t number, size_t count) {
   run.outcome = scheduler_.complete(*run.run, options_.keep_models);
 }
 
-// Where the run that computes a set's baselines failed, the next run of the set has them too; one
-// of them, as all would fail where the baselines do.
+// If the run that computes a set's baselines failed, the next run of the set computes them too;
+// only one, because all would fail if the baselines do.
 bool TableRuns::share_baselines(TableRun& run) {
   if (run.run->with_baselines || sharing_.count(run.set) > 0) return false;
   bool has_failed = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is planned of a table, without training.
+// The plan of a table's runs, without training.
 #include "simile/experiment/detail/table_runs.h"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST_F(TableRunsTest, AllRowsHaveTheirFirstSeedBeforeTheSecond) {
   }
   EXPECT_THAT(folders, ElementsAre("/here/first/run-1", "/here/second/run-1", "/here/first/run-2",
                                    "/here/second/run-2"));
-  // Of a set the first run alone computes the baselines.
+  // Only the first run on a set computes the baselines.
   for (const TableRun& run : runs) {
     if (!run.run) continue;
     EXPECT_EQ(run.run->with_baselines, run.seed == 1 && run.row == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trial of a search (simile/experiment/tuning.h): its journal on disk, which values of a metric
-// are better, and whether those of a trial are enough to end it.
+// are better, and whether a trial's values end it early.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ void write_trial(const std::string& path, const std::string& search, const Trial
 // Whether training should end after the last of its values so far.
 using StopRule = std::function<bool(const SelectedValues& values)>;
 
-// Whether the stage goes on after the value.
+// Whether the stage continues after the value.
 bool is_early(const SelectedValue& value);
 
 // Ends at the first value after the given part of the stage's steps.
@@ -59,7 +59,7 @@ class TrialJudge {
   // A value that is not finite is worse than each that is.
   bool is_better(double value, double than) const;
 
-  // What is less for the better value; its own inverse.
+  // A cost that is lower for the better value; the function is its own inverse.
   double cost(double value) const { return lower_is_better_ ? value : -value; }
 
   // The best of the first `count` values; none where none is finite.
@@ -69,8 +69,8 @@ class TrialJudge {
   std::optional<double> result_of(const Trial& trial) const;
 
   // Median stopping (Golovin et al., KDD 2017): whether the best value is worse than the median of
-  // the others' best of as many. Others that failed or have fewer values do not count, and fewer
-  // than five that do say nothing; nor does the value before the first step.
+  // the others' best over the same number of values. Others that failed or have fewer values do not
+  // count, and fewer than five that do say nothing; nor does the value before the first step.
   bool is_hopeless(const SelectedValues& values, const Trial* others, size_t count) const;
 
  private:

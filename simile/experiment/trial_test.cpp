@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Of a stage of four steps, beginning before the first.
+// The values of a stage of four steps, beginning before the first.
 SelectedValues values_of(const std::vector<double>& numbers) {
   SelectedValues values;
   for (const double number : numbers) {

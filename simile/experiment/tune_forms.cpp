@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A search as text, Markdown, JSON and a drawing: a panel for each setting with the surrogate's
-// mean over it and one standard deviation to each side, the trials as dots, the best of them
-// filled.
-#include <fmt/format.h>
+// mean over it and one standard deviation to each side, trials as dots, the best filled.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -24,7 +22,7 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 
 bool is_shown_as_fraction(const std::vector<std::string>& metrics) {
   return std::all_of(metrics.begin(), metrics.end(), [](const std::string& metric) {
-    return !is_loss_metric(metric) && is_fraction(last_part(metric));
+    return simile::is_shown_as_fraction(metric);
   });
 }
 
@@ -265,10 +263,6 @@ std::string Tuning::to_json() const {
   json["best_recipe"] = best_recipe;
   return json.dump(2, ' ', false, TuneJson::error_handler_t::replace);
 }
-
-}  // namespace simile
-
-namespace simile {
 
 std::string Tuning::to_svg() const {
   PlotAxis y{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};

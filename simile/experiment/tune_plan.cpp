@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/config.h"
@@ -64,7 +62,7 @@ std::vector<std::string> label_choices(const std::vector<ConfigNode>& choices) {
   return labels;
 }
 
-// What trials are compared by, where the recipe's last stage chooses its weights.
+// Writes the metric that compares trials into the last stage, which chooses its weights by it.
 void put_metric(ConfigNode& recipe, const std::vector<std::string>& metric,
                 const std::string& direction) {
   const ConfigNode* stages = recipe.find("stages");
@@ -138,8 +136,8 @@ class PlanReader {
       v.field("space", space, {});
     });
     if (settings_.trials > 0 && settings_.method == "gp" && settings_.initial > settings_.trials) {
-      fail_at(tune_, fmt::format("`tune.initial` is {}, more than all `tune.trials`, {}",
-                                 settings_.initial, settings_.trials));
+      fail_at(tune_, "`tune.initial` is {}, more than all `tune.trials`, {}", settings_.initial,
+              settings_.trials);
     }
     TrainOptions options = read_recipe(recipe_);
     SIMILE_CHECK(!options.stages.empty(), ErrorKind::kRecipe, path_ + ": there are no `stages`");
@@ -190,45 +188,39 @@ class PlanReader {
     settings_.metric = selection.metric;
     direction_ = selection_rules(selection).direction;
     if (!settings_.metric.empty()) return;
-    fail_at(tune_,
-            "by what are trials compared? Give `tune.metric`, such as dev.spearman, or the last "
-            "stage a `selection.metric`");
+    fail_at(tune_, "nothing compares the trials; give `tune.metric`, such as dev.spearman");
   }
 
   void check_metric(const TrainOptions& options) const {
     const bool is_loss = is_loss_metric(settings_.metric[0]);
-    if (is_loss && options.folds > 0) {
-      fail_at(tune_, fmt::format("with `folds` trials are compared by the mean of an evaluation, "
-                                 "and '{}' is a loss; give `tune.metric` one of the evaluations",
-                                 settings_.metric[0]));
-    }
+    check_at(!is_loss || options.folds == 0, tune_,
+             "with `folds` trials are compared by the mean of an evaluation, "
+             "and '{}' is a loss; give `tune.metric` one of the evaluations",
+             settings_.metric[0]);
     if (is_loss || options.folds > 0) return;
     Evaluations(options.evaluations, silent_events()).check_metrics(settings_.metric);
   }
 
   void check_stopping(const TrainOptions& options) const {
-    if (options.folds != folds_) {
-      fail_at(tune_,
-              fmt::format(
-                  "a choice has `folds: {}` and the recipe {}; trials are compared with the same",
-                  options.folds, folds_));
-    }
+    check_at(options.folds == folds_, tune_,
+             "a choice has `folds: {}` and the recipe {}; trials are compared with the same",
+             options.folds, folds_);
     if (settings_.method != "halving") return;
     if (options.stages.size() == 1 && options.folds == 0) return;
-    fail_at(tune_, fmt::format("`method: halving` compares trials on their way through one stage; "
-                               "this recipe, or one of the choices, has {}",
-                               options.folds > 0 ? "folds" : "several stages"));
+    fail_at(tune_,
+            "`method: halving` compares trials on their way through one stage; "
+            "this recipe, or one of the choices, has {}",
+            options.folds > 0 ? "folds" : "several stages");
   }
 
   void read_space(const ConfigNode& space) {
-    if (space.kind != NodeKind::kMap || space.members.empty()) {
-      fail_at(space.kind == NodeKind::kNull ? tune_ : space,
-              "`tune.space` should be a map of options and their ranges");
-    }
+    check_at(space.kind == NodeKind::kMap && !space.members.empty(),
+             space.kind == NodeKind::kNull ? tune_ : space,
+             "`tune.space` should be a map of options and their ranges");
     for (const auto& [path, node] : space.members) {
       check_has_effect(path, node);
       if (node.kind == NodeKind::kMap) continue;
-      fail_at(node, fmt::format("the setting '{}' should be a map of keys and values", path));
+      fail_at(node, "the setting '{}' should be a map of keys and values", path);
     }
     std::vector<GivenSetting> given(space.members.size());
     read_option_members(space, [&](OptionVisitor& v) {
@@ -246,10 +238,10 @@ class PlanReader {
     const std::string first = path.substr(0, path.find('.'));
     for (const char* idle : {"name", "seed", "runs", "folds", "tests", "baselines"}) {
       if (first != idle) continue;
-      fail_at(node, fmt::format("'{}' cannot be searched: it is the same in all trials", path));
+      fail_at(node, "'{}' cannot be searched: it is the same in all trials", path);
     }
     if (first != "keep_states" && !starts_with(first, "save_")) return;
-    fail_at(node, fmt::format("'{}' cannot be searched: a search decides what is saved", path));
+    fail_at(node, "'{}' cannot be searched: a search decides what is saved", path);
   }
 
   void add_setting(const std::string& path, const ConfigNode& node, const GivenSetting& given) {
@@ -259,9 +251,8 @@ class PlanReader {
     if (given.choices.kind != NodeKind::kNull) {
       if (tuned.choices.empty()) {
         const bool is_list = given.choices.kind == NodeKind::kList;
-        fail_at(node,
-                fmt::format("'{}': `choices` {}", path,
-                            is_list ? "is empty, and so would be the grid" : "should be a list"));
+        fail_at(node, "'{}': `choices` {}", path,
+                is_list ? "is empty, and so would be the grid" : "should be a list");
       }
       setting.kind = Setting::Kind::kChoice;
       setting.choices = tuned.choices.size();
@@ -270,11 +261,8 @@ class PlanReader {
       setting.low = given.low;
       setting.high = given.high;
       setting.is_log = given.scale == "log";
-      if (given.points != std::floor(given.points)) {
-        fail_at(node, fmt::format("'{}': `points`, how many of the range a grid has, should be a "
-                                  "whole number, found {}",
-                                  path, given.points));
-      }
+      check_at(given.points == std::floor(given.points), node,
+               "'{}': `points` of a grid should be a whole number, found {}", path, given.points);
       setting.grid_points = static_cast<int64_t>(std::clamp(given.points, -1e15, 1e15));
     }
     add_conditions(node, given.when, setting);
@@ -292,23 +280,18 @@ class PlanReader {
       if (found == tuned_.end()) {
         std::vector<std::string> known;
         for (const TunedSetting& one : tuned_) known.push_back(one.path);
-        fail_at(node, fmt::format("{}'{}', which is no setting of the space{}{}", asks, parent,
-                                  known.empty() ? "" : "; before this one stand ",
-                                  fmt::join(known, ", ")));
+        fail_at(node, "{}'{}', which is no setting of the space{}{}", asks, parent,
+                known.empty() ? "" : "; before this one stand ", fmt::join(known, ", "));
       }
-      if (found->choices.empty()) {
-        fail_at(node,
-                fmt::format("{}'{}', which is a range; a condition is on a setting with `choices`",
-                            asks, parent));
-      }
+      check_at(!found->choices.empty(), node,
+               "{}'{}', which is a range; a condition is on a setting with `choices`", asks,
+               parent);
       SearchCondition condition{static_cast<size_t>(found - tuned_.begin()), {}};
       const bool is_list = wanted.kind == NodeKind::kList;
       for (const ConfigNode& one : is_list ? wanted.items : std::vector<ConfigNode>{wanted}) {
         const auto label = std::find(found->labels.begin(), found->labels.end(), flow_text(one));
-        if (label == found->labels.end()) {
-          fail_at(node, fmt::format("{}'{}' of '{}', which has the choices {}", asks,
-                                    flow_text(one), parent, fmt::join(found->labels, ", ")));
-        }
+        check_at(label != found->labels.end(), node, "{}'{}' of '{}', which has the choices {}",
+                 asks, flow_text(one), parent, fmt::join(found->labels, ", "));
         condition.choices.push_back(static_cast<size_t>(label - found->labels.begin()));
       }
       setting.conditions.push_back(std::move(condition));
@@ -351,7 +334,7 @@ class PlanReader {
     try {
       SearchSpace({std::move(alone)});
     } catch (const Error& error) {
-      fail_at(node, error.what());
+      fail_at(node, "{}", error.what());
     }
   }
 
@@ -364,14 +347,12 @@ class PlanReader {
       apply_recipe_override(with_value, setting.name,
                             scalar_like(node, fmt::format("{}", setting.low)));
       read_recipe(with_value);
-      fail_at(node, fmt::format("there is no option '{}' in this recipe", setting.name));
+      fail_at(node, "there is no option '{}' in this recipe", setting.name);
     }
     for (const FoundOption& option : found) {
-      if (!option.is_number) {
-        fail_at(node,
-                fmt::format("a range of numbers does not fit '{}', which is {}; give `choices`",
-                            setting.name, option.kind));
-      }
+      check_at(option.is_number, node,
+               "a range of numbers does not fit '{}', which is {}; give `choices`", setting.name,
+               option.kind);
       if (option.is_whole) setting.kind = Setting::Kind::kInteger;
     }
     check_range(node);
@@ -435,12 +416,12 @@ class PlanReader {
 
 void TuneSettings::visit(OptionVisitor& v) {
   v.field("metric", metric,
-          {"evaluation and metric that trials are compared by, such as dev.map, and by which the "
-           "last stage keeps its weights; empty: what its selection says"});
+          {"evaluation and metric that compare trials, such as dev.map, and choose the weights of "
+           "the last stage; empty: those of its selection"});
   v.field(
       "method", method,
       choice_info("gp: a Gaussian process and its expected improvement, after a Latin hypercube; "
-                  "random; grid; halving: all trials of a Latin hypercube, of which the best go on",
+                  "random; grid; halving: all trials of a Latin hypercube; the best continue",
                   search_methods()));
   v.field("initial", initial, {"gp: trials of the Latin hypercube", "trials", 1, 1e4});
   v.field("trials", trials,
@@ -449,16 +430,16 @@ void TuneSettings::visit(OptionVisitor& v) {
            "trials", 0, 1e5});
   v.field("stopping", stopping,
           choice_info("gp, random, grid: end a trial whose best value so far is below the median "
-                      "of those that five others at least had by the same evaluation; or none",
+                      "of those that at least five others had by the same evaluation; or none",
                       {"median", "none"}));
   v.field("reduction", reduction,
-          {"halving: one trial of so many goes on to so many times the steps", "", 2, 100});
+          {"halving: one trial in this many continues, to this many times the steps", "", 2, 100});
   v.field("parallel", parallel,
           {"trials proposed at a time, which as many processes may train; the search depends on it",
            "trials", 1, 1000});
   v.field("runs", runs,
-          {"at the end: the best setting and the recipe's own trained with so many seeds that no "
-           "trial had, and tested; 0: not",
+          {"at the end: train and test the best setting and the recipe's own with this number of "
+           "seeds that no trial had; 0: do not",
            "seeds", 0, 1000});
   v.field("seed", seed, {"of the search; trials have the recipe's", "", 0});
 }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/experiment/tuning.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "simile/core/check.h"
-#include "simile/core/config.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/experiment/detail/judgement.h"
@@ -37,7 +34,7 @@ class TrialEvents : public RunEvents {
   void selected(const SelectedValue& value) override {
     if (value.stage != stage_) return;
     auto& values = trial_.values;
-    // A run that goes on after a kill may come to a value again.
+    // A run that continues after a kill may reach a value again.
     values.erase(std::remove_if(values.begin(), values.end(),
                                 [&](const SelectedValue& one) { return one.step >= value.step; }),
                  values.end());
@@ -60,7 +57,7 @@ class TrialEvents : public RunEvents {
   bool stops_ = false;
 };
 
-// What a setting's conditions ask for, of several choices the first.
+// Sets the values that a setting's conditions require; the first if several choices do.
 void put_parents(const SearchSpace& space, size_t setting, SearchPoint& point) {
   for (const SearchCondition& condition : space.settings()[setting].conditions) {
     put_parents(space, condition.parent, point);
@@ -134,7 +131,7 @@ class Tuner {
   const std::string& out() const { return result_.options.out; }
   std::vector<Trial>& trials() { return result_.trials; }
 
-  // A folder belongs to one search: what it was asked for decides what it proposes.
+  // A folder belongs to one search, because its settings decide its proposals.
   void claim_folder(const ConfigNode& own) {
     TuneSettings asked = settings();
     asked.runs = 0;
@@ -157,7 +154,7 @@ class Tuner {
   }
   std::string journal_of(int64_t number) const { return folder_of(number) + ".point.json"; }
 
-  // What the search knew when the trials of a batch were proposed: those of the batches before.
+  // The trials that the search knew when a batch was proposed: those of the batches before.
   std::vector<Observation> observations(size_t count) const {
     std::vector<Observation> all;
     for (size_t i = 0; i < count; ++i) {
@@ -180,7 +177,7 @@ class Tuner {
     return true;
   }
 
-  // What this or another process has noted of a trial.
+  // The note of this or another process about a trial.
   std::optional<Trial> read_noted(int64_t number) const {
     std::optional<Trial> trial = read_trial(journal_of(number), search_);
     if (trial) trial->folder = folder_of(number);
@@ -244,7 +241,7 @@ class Tuner {
       const bool have_all_failed =
           std::all_of(trials().begin(), trials().end(),
                       [](const Trial& trial) { return trial.state == Trial::State::kFailed; });
-      // What fails from the beginning is not of a trial but of the recipe.
+      // If the first trials all fail, the fault is in the recipe, not in a trial.
       SIMILE_CHECK(!have_all_failed || trials().size() < kMaxFailures, ErrorKind::kFailed,
                    "the first {} trials failed, so the search ends; the first said: {}",
                    trials().size(), trials()[0].error);
@@ -314,7 +311,7 @@ class Tuner {
         Scheduler::Others::kAwait);
   }
 
-  // Takes what another process may have noted since; false where none has.
+  // Takes the note that another process may have written since; false if there is none.
   bool reload(Trial& trial) const {
     const std::optional<Trial> noted = read_noted(trial.number);
     if (noted) trial = *noted;
@@ -501,12 +498,11 @@ class Tuner {
 void TuneOptions::visit(OptionVisitor& v) {
   v.field("trials", trials, {"trials of the search; 0: as the recipe says", "trials", 0, 1e5});
   v.field("runs", runs,
-          {"seeds that the best setting and the recipe's own are trained with at the end, and "
-           "tested; -1: as the recipe says",
+          {"seeds to train and test the best setting and the recipe's with; -1: as the recipe says",
            "seeds", -1, 1000});
   v.field("limit", limit,
-          {"for a quick look: read so many examples of every set, and documents of a corpus; 0 "
-           "reads all. Stages then end after two epochs",
+          {"for a quick look: examples of every set to read, and documents of a corpus; 0: all. "
+           "Stages then end after two epochs",
            "examples", 0});
   v.field("out", out, path_info("folder of the search; empty: runs/tune-NAME"));
 }

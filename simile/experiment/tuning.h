@@ -16,10 +16,9 @@
 //
 // Each trial is a run (simile/experiment/planned_run.h) of the recipe without tests and baselines,
 // in OUT/trials/trial-N; OUT/trials/trial-N.point.json is the journal: its point, each value that
-// its weights were selected by, and how it ended. A search that was interrupted or killed goes on
-// with these, and proposes what it would have proposed. Several processes, also on several
-// machines, may work in one folder: each trial is trained by one of them, `parallel` of them at a
-// time.
+// its weights were selected by, and how it ended. An interrupted or killed search continues with
+// these, and proposes the same points. Several processes, also on several machines, may work in one
+// folder: each trains a trial, `parallel` at a time.
 //
 // A trial that fails counts as the worst; one that was stopped by its best value so far. The best
 // setting is that of the best trial that was trained to its end. It and the recipe's own are then
@@ -41,7 +40,7 @@
 
 namespace simile {
 
-// What `tune:` says beside `space`.
+// The settings of `tune:` besides `space`.
 struct TuneSettings {
   std::vector<std::string> metric;  // empty: the selection metric of the last stage
   std::string method = "gp";
@@ -79,10 +78,10 @@ struct TunePlan {
   int64_t default_trials() const;  // gp, random 23; halving 27; of a grid all
 };
 
-// `overrides` are those of load_recipe(); of those that begin with "tune." the file's `tune` is
-// changed. Errors: ErrorKind::kRecipe with file and line for what does not fit: a range and the
-// option's kind or bounds, an unknown path, a metric that no evaluation has (whose data are read
-// for that), a condition on what is no setting, and those of SearchSpace.
+// `overrides` are those of load_recipe(); those that begin with "tune." change the file's `tune`.
+// Errors: ErrorKind::kRecipe with file and line for a range that does not fit the option's kind or
+// bounds, an unknown path, a metric that no evaluation has (it reads their data to know), a
+// condition on an unknown setting, and those of SearchSpace.
 TunePlan read_tune_plan(const std::string& path, const std::vector<std::string>& overrides);
 
 struct TuneOptions {
@@ -121,10 +120,10 @@ struct Tuning {
   std::string to_svg() const;  // what the surrogate says of each setting, and the trials
 };
 
-// Trains what is to be trained and reads the rest; writes best.yaml, a recipe, and tune.txt, .md,
+// Trains the unfinished trials and reads the others; writes best.yaml, a recipe, and tune.txt, .md,
 // .json and .svg to the folder. Errors: those of read_tune_plan(); ErrorKind::kUsage for a folder
-// that holds another search; kInput for data that are not at hand; kFailed where all trials failed,
-// with the first's error; kInterrupted.
+// that holds another search; kInput for missing data; kFailed, with the first error, if all failed;
+// kInterrupted.
 Tuning search_settings(const std::string& recipe, const std::vector<std::string>& overrides,
                        const TuneOptions& options, EventSink& events);
 

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <optional>
 #include <set>
 #include <sstream>
 
 #include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/index/detail/sqlite.h"
-#include "simile/index/store_state.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -21,17 +19,13 @@ using detail::Database;
 using detail::Statement;
 using detail::Transaction;
 
-void check_distinct(const std::vector<Document>& documents) {
+// Errors (kInput): an id twice.
+std::set<std::string> ids_of(const std::vector<Document>& documents) {
   std::set<std::string> ids;
   for (const Document& document : documents) {
     SIMILE_CHECK(ids.insert(document.id).second, ErrorKind::kInput,
                  "documents: the id \"{}\" is given twice", document.id);
   }
-}
-
-std::vector<std::string> ids_of(const std::vector<Document>& documents) {
-  std::vector<std::string> ids;
-  for (const Document& document : documents) ids.push_back(document.id);
   return ids;
 }
 
@@ -39,25 +33,27 @@ void append(const std::vector<VectorKey>& more, std::vector<VectorKey>& keys) {
   keys.insert(keys.end(), more.begin(), more.end());
 }
 
-Database::Access access_of(DocumentStore::Access access) {
-  return access == DocumentStore::Access::kCreate  ? Database::Access::kCreate
-         : access == DocumentStore::Access::kWrite ? Database::Access::kWrite
-                                                   : Database::Access::kRead;
-}
-
 constexpr const char* kTable =
     "CREATE TABLE documents (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, "
     "metadata TEXT NOT NULL, title TEXT NOT NULL, passages TEXT NOT NULL, id_hash INTEGER NOT "
-    "NULL);CREATE INDEX ids ON documents (id_hash)";
+    "NULL, changed TEXT NOT NULL);CREATE INDEX ids ON documents (id_hash)";
 constexpr const char* kSelectKey = "SELECT key FROM documents WHERE id = ?";
 
 int64_t hash_of_id(const std::string& id) { return static_cast<int64_t>(hash64(id)); }
 
-// Of all there is of a document, its key included.
+uint64_t hash_when_added(const Document& document) {
+  return document.added_metadata.value_or(hash64(document.metadata));
+}
+
+// Seals metadata that were changed.
+uint64_t hash_of_changed(int64_t key, uint64_t when_added, const std::string& metadata) {
+  return hash64(fmt::format("{} {} {}", key, when_added, metadata));
+}
+
+// Covers all there was of a document when it was added, its key included.
 uint64_t content_hash(int64_t key, const Document& document) {
-  std::string all =
-      fmt::format("{} {} {} {}{}{}", key, document.id.size(), document.metadata.size(), document.id,
-                  document.metadata, document.text);
+  std::string all = fmt::format("{} {} {} {}{}", key, document.id.size(), hash_when_added(document),
+                                document.id, document.text);
   if (!document.title.empty()) {
     all += fmt::format("\ntitle {} {}", document.title, document.title.size());
   }
@@ -72,7 +68,7 @@ std::string write_passages(const std::vector<Passage>& passages) {
   return written;
 }
 
-// Of a document, from which those of its vectors are made.
+// The hash of a document, from which those of its vectors are made.
 class DocumentHash {
  public:
   DocumentHash(int64_t key, const Document& document)
@@ -95,7 +91,7 @@ std::vector<Passage> read_passages(const std::string& written) {
   if (written.empty()) return passages;
   std::istringstream numbers(written);
   for (Passage passage; numbers >> passage.begin >> passage.end;) passages.push_back(passage);
-  // What was not written so is no document's: its hash will be another.
+  // Text in another form was not written by Simile; this value makes its hash differ.
   return write_passages(passages) == written ? passages : std::vector<Passage>{{-1, -1}};
 }
 
@@ -132,11 +128,9 @@ struct DocumentStore::Connection {
   const int64_t keys_of_document;
 
   Connection(const std::string& path, Access access, bool with_passages)
-      : database(path, access_of(access)), keys_of_document(with_passages ? kMostPassages : 1) {
-    if (access == Access::kCreate) create();
-  }
-
-  void create() const {
+      : database(path, static_cast<Database::Access>(access)),  // which has the same values
+        keys_of_document(with_passages ? kMostPassages : 1) {
+    if (access != Access::kCreate) return;
     Transaction transaction(database, Transaction::Kind::kWrite);
     database.execute(kTable);
     detail::create_state(database, keys_of_document);
@@ -145,89 +139,88 @@ struct DocumentStore::Connection {
 
   Statement select_where(const std::string& condition) const {
     return {database,
-            ("SELECT key, id, text, metadata, title, passages FROM documents WHERE " + condition)
-                .c_str()};
+            "SELECT key, id, text, metadata, title, passages, changed FROM documents WHERE " +
+                condition};
   }
-  static Document row_of(const Statement& select) {
-    return {select.text(1), select.text(2), select.text(3), read_passages(select.text(5)),
-            select.text(4)};
+  Document row_of(const Statement& select) const {
+    Document document = {select.text(1), select.text(2), select.text(3),
+                         read_passages(select.text(5)), select.text(4)};
+    const std::string changed = select.text(6);
+    if (changed.empty()) return document;
+    uint64_t when_added = 0, hash = 0;
+    std::istringstream(changed) >> when_added >> hash;
+    SIMILE_CHECK(hash == hash_of_changed(select.number(0), when_added, document.metadata),
+                 ErrorKind::kInput,
+                 "{}: the metadata of document \"{}\" are damaged; build the index again",
+                 database.path(), document.id);
+    document.added_metadata = when_added;
+    return document;
   }
-  Document read_document(Statement& select, int64_t key) const;
-  std::optional<Stored> find_id(Statement& find, Statement& select, const std::string& id) const;
-  bool has_hash_of(const std::string& id) const;
+  Document read_document(Statement& select, int64_t key) const {
+    SIMILE_CHECK(select.bind(1, key).step(), ErrorKind::kInput,
+                 "{}: document {} is missing: the index is damaged, build it again",
+                 database.path(), key);
+    Document document = row_of(select);
+    select.reset();
+    return document;
+  }
 
-  void remove_ids(const std::set<std::string>& ids, Change& change,
-                  std::vector<std::string>* unknown) const;
-  void add_documents(const std::vector<Document>& documents, Change& change,
-                     StoreState& state) const;
-};
+  // SQLite believes its index on `id`. If damage makes it lead to another document, that document's
+  // id reveals it; if damage hides the id, the index on its hash does.
+  std::optional<Stored> find_id(Statement& find, Statement& select, const std::string& id) const {
+    const bool found = find.bind(1, id).step();
+    Stored stored;
+    if (found) stored.key = find.number(0);
+    find.reset();
+    if (found) stored.document = read_document(select, stored.key);
+    SIMILE_CHECK(found ? stored.document.id == id : !has_hash_of(id), ErrorKind::kInput,
+                 "{}: its index on ids does not lead from \"{}\" to its document: the index is "
+                 "damaged, build it again",
+                 database.path(), id);
+    return found ? std::optional<Stored>(std::move(stored)) : std::nullopt;
+  }
 
-Document DocumentStore::Connection::read_document(Statement& select, int64_t key) const {
-  SIMILE_CHECK(select.bind(1, key).step(), ErrorKind::kInput,
-               "{}: document {} is missing: the index is damaged, build it again", database.path(),
-               key);
-  Document document = row_of(select);
-  select.reset();
-  return document;
-}
+  bool has_hash_of(const std::string& id) const {
+    Statement find(database, "SELECT key FROM documents WHERE id_hash = ? AND +id = ?");
+    return find.bind(1, hash_of_id(id)).bind(2, id).step();
+  }
 
-// SQLite believes its index on `id`. If damage makes it lead to another document, the id of that
-// document tells; if damage hides the id, the index on its hash does.
-std::optional<DocumentStore::Stored> DocumentStore::Connection::find_id(
-    Statement& find, Statement& select, const std::string& id) const {
-  const bool found = find.bind(1, id).step();
-  Stored stored;
-  if (found) stored.key = find.number(0);
-  find.reset();
-  if (found) stored.document = read_document(select, stored.key);
-  SIMILE_CHECK(found ? stored.document.id == id : !has_hash_of(id), ErrorKind::kInput,
-               "{}: its index on ids does not lead from \"{}\" to its document: the index is "
-               "damaged, build it again",
-               database.path(), id);
-  return found ? std::optional<Stored>(std::move(stored)) : std::nullopt;
-}
-
-bool DocumentStore::Connection::has_hash_of(const std::string& id) const {
-  Statement find(database, "SELECT key FROM documents WHERE id_hash = ? AND +id = ?");
-  return find.bind(1, hash_of_id(id)).bind(2, id).step();
-}
-
-void DocumentStore::Connection::remove_ids(const std::set<std::string>& ids, Change& change,
-                                           std::vector<std::string>* unknown) const {
-  Statement find(database, kSelectKey);
-  Statement select = select_where("key = ?");
-  Statement erase(database, "DELETE FROM documents WHERE key = ?");
-  for (const std::string& id : ids) {
-    const std::optional<Stored> found = find_id(find, select, id);
-    if (!found) {
-      if (unknown != nullptr) unknown->push_back(id);
-      continue;
+  void remove_ids(const std::set<std::string>& ids, Change& change, StoreState& state,
+                  std::vector<std::string>* unknown) const {
+    Statement find(database, kSelectKey);
+    Statement select = select_where("key = ?");
+    Statement erase(database, "DELETE FROM documents WHERE key = ?");
+    for (const std::string& id : ids) {
+      const std::optional<Stored> found = find_id(find, select, id);
+      if (!found) {
+        if (unknown != nullptr) unknown->push_back(id);
+        continue;
+      }
+      erase.bind(1, found->key).run();
+      if (found->document.added_metadata) state.changed_sum -= changed_hash(*found);
+      append(vector_keys(found->key, found->document), change.removed);
+      ++change.removed_documents;
     }
-    erase.bind(1, found->key).run();
-    append(vector_keys(found->key, found->document), change.removed);
-    ++change.removed_documents;
   }
-}
 
-void DocumentStore::Connection::add_documents(const std::vector<Document>& documents,
-                                              Change& change, StoreState& state) const {
-  Statement insert(database, "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)");
-  for (const Document& document : documents) {
-    const int64_t key = state.next_key;
-    state.next_key += keys_of_document;
-    const std::string places = write_passages(document.passages);
-    insert.bind(1, key)
-        .bind(2, document.id)
-        .bind(3, document.text)
-        .bind(4, document.metadata)
-        .bind(5, document.title)
-        .bind(6, places)
-        .bind(7, hash_of_id(document.id))
-        .run();
-    append(vector_keys(key, document), change.added);
+  void add_documents(const std::vector<Document>& documents, Change& change,
+                     StoreState& state) const {
+    Statement insert(database, "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, '')");
+    for (const Document& document : documents) {
+      const int64_t key = state.next_key;
+      state.next_key += keys_of_document;
+      const std::string places = write_passages(document.passages);
+      insert.bind(1, key).bind(2, document.id).bind(3, document.text).bind(4, document.metadata);
+      insert.bind(5, document.title).bind(6, places).bind(7, hash_of_id(document.id)).run();
+      append(vector_keys(key, document), change.added);
+    }
+    state.documents += static_cast<int64_t>(documents.size());
   }
-  state.documents += static_cast<int64_t>(documents.size());
-}
+
+  static uint64_t changed_hash(const Stored& stored) {
+    return hash_of_changed(stored.key, *stored.document.added_metadata, stored.document.metadata);
+  }
+};
 
 DocumentStore::DocumentStore(const std::string& path, Access access, bool with_passages)
     : connection_(std::make_unique<Connection>(path, access, with_passages)) {}
@@ -292,6 +285,11 @@ void DocumentStore::for_each(int64_t first, int64_t last, const TakeDocument& ta
   while (select.step()) take(select.number(0), connection_->row_of(select));
 }
 
+void DocumentStore::copy_to(const std::string& path) const {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  connection_->database.copy_to(path);
+}
+
 void DocumentStore::check() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   Transaction transaction(connection_->database, Transaction::Kind::kRead);
@@ -299,21 +297,62 @@ void DocumentStore::check() const {
   const std::string found = statement.step() ? statement.text(0) : "nothing";
   SIMILE_CHECK(found == "ok", ErrorKind::kInput, "{}: {}; the index is damaged, build it again",
                connection_->database.path(), found);
+  uint64_t sum = 0;
+  Statement select = connection_->select_where("changed != ''");
+  while (select.step()) {
+    sum += Connection::changed_hash({select.number(0), connection_->row_of(select)});
+  }
+  SIMILE_CHECK(sum == detail::read_state(connection_->database).changed_sum, ErrorKind::kInput,
+               "{}: changed metadata are missing; the index is damaged, build it again",
+               connection_->database.path());
+}
+
+int64_t DocumentStore::change_metadata(const std::vector<std::string>& ids,
+                                       const MakeMetadata& make) {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  const Database& database = connection_->database;
+  Transaction transaction(database, Transaction::Kind::kWrite);
+  database.check_in_place();
+  StoreState state = detail::read_state(database);
+  Statement find(database, kSelectKey);
+  Statement select = connection_->select_where("key = ?");
+  Statement update(database, "UPDATE documents SET metadata = ?, changed = ? WHERE key = ?");
+  std::set<std::string> changed;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    std::optional<Stored> found = connection_->find_id(find, select, ids[i]);
+    SIMILE_CHECK(found, ErrorKind::kInput, "there is no document \"{}\"; nothing was changed",
+                 ids[i]);
+    Document& document = found->document;
+    std::string metadata = make(i, document.metadata);
+    if (metadata == document.metadata) continue;
+    if (document.added_metadata) state.changed_sum -= Connection::changed_hash(*found);
+    document.added_metadata = hash_when_added(document);
+    document.metadata = std::move(metadata);
+    const uint64_t hash = Connection::changed_hash(*found);
+    state.changed_sum += hash;
+    const std::string written = fmt::format("{} {}", *document.added_metadata, hash);
+    update.bind(1, document.metadata).bind(2, written).bind(3, found->key).run();
+    changed.insert(ids[i]);
+  }
+  if (changed.empty()) return 0;
+  state.metadata_generation = ++state.generation;
+  detail::write_state(database, state);
+  transaction.commit();
+  return static_cast<int64_t>(changed.size());
 }
 
 DocumentStore::Change DocumentStore::change(const std::vector<std::string>& removed_ids,
                                             const std::vector<Document>& documents,
                                             const BeforeCommit& before_commit) {
-  check_distinct(documents);
+  const std::set<std::string> replaced = ids_of(documents);
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   const Database& database = connection_->database;
   Transaction transaction(database, Transaction::Kind::kWrite);
   database.check_in_place();
   Change change;
   StoreState state = change.before = detail::read_state(database);
-  connection_->remove_ids({removed_ids.begin(), removed_ids.end()}, change, &change.unknown);
-  const std::vector<std::string> replaced = ids_of(documents);
-  connection_->remove_ids({replaced.begin(), replaced.end()}, change, nullptr);
+  connection_->remove_ids({removed_ids.begin(), removed_ids.end()}, change, state, &change.unknown);
+  connection_->remove_ids(replaced, change, state, nullptr);
   connection_->add_documents(documents, change, state);
   detail::add_removed(database, change.removed, state);
   state.documents -= change.removed_documents;

@@ -2,7 +2,7 @@
 // Documents (id, text, metadata, title) in an SQLite file, with the list of the segments that hold
 // their vectors.
 //
-//   documents (key, id, text, metadata, title, passages, id_hash)
+//   documents (key, id, text, metadata, title, passages, id_hash, changed)   see below
 //   segments  (number, first_key, last_key, rows, checksum)   segment_file.h; their keys do not mix
 //   removed   (key)   keys that have a vector in a segment but no document any more
 //   graph     one row or none; see GraphRow
@@ -10,18 +10,21 @@
 //
 // Each document gets a key, a number that rises and is never used again. In a store of passages the
 // key is a multiple of 2^20, and the vector of passage i has the document's key + i. A change
-// happens in one transaction, which also increments the store's generation: a reader that finds
-// generation g sees all of change g and nothing of g + 1, also after a crash. A change costs what
-// it changes.
+// happens in one transaction, which also increments the store's generation: a reader of generation
+// g sees all of change g and nothing of g + 1, also after a crash. Its cost grows with its size.
+//
+// Metadata may change alone. Then `changed` has the hash of those that the document was added with,
+// which its vectors know, and a hash of the new ones; the state has the sum of the latter.
 //
 // The checksum of the state covers every table but `documents`. A document is recognised by the
 // hashes in vector_keys(), which the caller keeps with the vectors. Two indexes, on `id` and on its
-// hash, must agree on whether a document is there. check() finds other damage to SQLite's structure.
+// hash, must agree on whether a document is there. check() finds other damage to SQLite's
+// structure.
 //
-// Errors: kInput for a file that is damaged or is not a document store, kIo if it cannot be written.
-// Several threads may use one store; each call locks it, so give a reader that must not wait for
-// changes a store of its own. Changes by several processes follow one another; a process that has
-// waited ten minutes for its turn gives up (kIo).
+// Errors: kInput for a file that is damaged or is not a document store, kIo if it cannot be
+// written. Several threads may use one store; each call locks it, so give a reader that must not
+// wait for changes a store of its own. Changes by several processes follow one another; a process
+// that has waited ten minutes for its turn gives up (kIo).
 #pragma once
 
 #include <cstdint>
@@ -47,6 +50,8 @@ struct Document {
   std::vector<Passage> passages = {};
   // For display. A search looks at `text` only, which may begin with the title.
   std::string title = {};
+  // The hash of the metadata that it was added with, where they were changed since.
+  std::optional<uint64_t> added_metadata = {};
 
   int64_t vectors() const { return passages.empty() ? 1 : static_cast<int64_t>(passages.size()); }
   // The text of vector i, and its place in the document in code points.
@@ -89,12 +94,16 @@ class DocumentStore {
   // Keys of documents are the multiples of this, from 1 on.
   int64_t key_step() const;
 
-  // Calls take(key, document) for the documents with keys from `first` to `last`, by their keys. The
-  // document of a key never changes. `take` must not call the store.
+  // Calls take(key, document) for the documents with keys from `first` to `last`, by their keys.
+  // The document of a key never changes, except for its metadata. `take` must not call the store.
   using TakeDocument = std::function<void(int64_t key, const Document&)>;
   void for_each(int64_t first, int64_t last, const TakeDocument& take) const;
 
-  // Reads the whole file. Errors: its structure is damaged (kInput), or it cannot be read (kIo).
+  // Writes one generation of it to a new file.
+  void copy_to(const std::string& path) const;
+
+  // Reads the whole file. Errors: its structure or the changed metadata are damaged (kInput), or it
+  // cannot be read (kIo).
   void check() const;
 
   struct Change {
@@ -115,6 +124,12 @@ class DocumentStore {
   // another store was put at the path (kIo).
   Change change(const std::vector<std::string>& removed_ids, const std::vector<Document>& documents,
                 const BeforeCommit& before_commit);
+
+  // Gives documents other metadata: make(i, metadata) of the one with id ids[i]. Returns how many
+  // changed. Errors: kInput for an id that is not there, another store was put at the path (kIo),
+  // and those of `make`; then nothing changes.
+  using MakeMetadata = std::function<std::string(size_t i, const std::string& metadata)>;
+  int64_t change_metadata(const std::vector<std::string>& ids, const MakeMetadata& make);
 
  private:
   struct Connection;

@@ -215,7 +215,7 @@ TEST_F(DocumentStoreTest, TitlesAreKeptAndArePartOfADocument) {
   EXPECT_EQ(store.find_id("a")->document.title, "");
 }
 
-// Otherwise the document would be as good as gone, and could be added a second time.
+// Otherwise the document would be lost, and could be added a second time.
 TEST_F(DocumentStoreTest, AnIdThatIsNotFoundForDamageIsTold) {
   const std::string id = "an-id-of-its-own";
   {

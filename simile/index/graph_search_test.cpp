@@ -70,8 +70,8 @@ class GraphTest : public testing::Test {
     return SearchIndex::open(folder_, "f", "m", SearchIndex::Access::kWrite);
   }
 
-  // The share of the exact hits of the last 200 vectors that a search finds, which gives as many,
-  // with the same scores.
+  // The share of the exact hits of the last 200 vectors that a search finds; it must return as many
+  // hits, with the same scores.
   double recall(const SearchIndex& index, int64_t top_k = 10,
                 const std::string& filter = "") const {
     SearchQueries queries;
@@ -282,10 +282,11 @@ TEST_F(GraphSearchTest, OfTwoMergesOneGraphIsKept) {
   EXPECT_GE(recall(open()), 0.9);
 }
 
-TEST_F(GraphSearchTest, WordsAndBothAreExact) {
+TEST_F(GraphSearchTest, BothAreExactWhereAsked) {
   build(3000);
   const SearchIndex index = open();
   SearchQueries queries;
+  queries.exact = true;
   queries.texts = {"text 7", "text 8 9"};
   queries.vectors = vectors(5000, 2);
   const auto found = index.search(queries, 20, {"hybrid", {}});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds an index (search_index.h) from documents and their vectors.
 //
-// The index grows in the folder PATH.building and takes the place of what is at PATH when it is
-// complete; a reader sees the old index or the new one. Until then PATH.building holds
+// The index grows in the folder PATH.building and replaces PATH when it is complete; a reader sees
+// the old index or the new one. Until then PATH.building holds
 //
 //   documents.sqlite         the documents added so far (document_store.h)
 //   building/manifest.json   the model; only in a build that can be resumed
@@ -24,8 +24,8 @@
 
 namespace simile {
 
-// What happens to the documents of a build that ends before commit(), even if it is killed: they
-// are forgotten, or kept for a build that resumes; kResume goes on with what was kept, and keeps.
+// Decides about the documents of a build that ends before commit(), even if it is killed. kForget
+// drops them, kKeep keeps them for a build that resumes; kResume continues them, and keeps.
 enum class UnfinishedBuild { kForget, kKeep, kResume };
 
 // Errors (kUsage): a file or a folder of something else is at `path`; an index is there and
@@ -33,8 +33,8 @@ enum class UnfinishedBuild { kForget, kKeep, kResume };
 // says what to do with them; another process is building there.
 //
 // A build that resumes is given the same documents in the same order; it makes the same index as a
-// build that was never interrupted. It begins anew if nothing was kept. Errors (kInput): another
-// model or other documents than those kept.
+// build that was never interrupted. It starts from the beginning if nothing was kept. Errors
+// (kInput): another model or other documents than those kept.
 class IndexBuilder {
  public:
   IndexBuilder(const std::string& path, const IndexedModel& model, bool replaces = true,
@@ -42,8 +42,8 @@ class IndexBuilder {
                UnfinishedBuild unfinished = UnfinishedBuild::kForget);
   ~IndexBuilder();
 
-  // Passes over the next documents if the interrupted build has them; do not add() them then. False
-  // if it has none of them. Errors (kInput): it has others in their place.
+  // Skips the next documents if the interrupted build has them; do not add() them then. False if it
+  // has none of them. Errors (kInput): it has other documents there.
   bool skip(const std::vector<Document>& documents);
 
   // `vectors` [vectors, dimension] are those of the documents one after another, of each document

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
 #include "simile/index/detail/index_setup_test.h"
 
@@ -144,7 +145,7 @@ TEST_F(IndexChangesTest, ALargeIndexHasSegmentsOf65536Vectors) {
   EXPECT_EQ(check_index(folder_).info.removed, 0);
 }
 
-// Both documents of a change or none, of each of several writers, while searches go on.
+// Searches see both documents of a change or none, with several writers.
 TEST_F(IndexChangesTest, SearchesSeeWholeChangesAndGoOnDuringThem) {
   const auto pair = [](int writer, int version) {
     return std::vector<Document>{
@@ -191,6 +192,52 @@ TEST_F(IndexChangesTest, SearchesSeeWholeChangesAndGoOnDuringThem) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(searches, 40);
   EXPECT_EQ(check_index(folder_).info.count, 4);
+}
+
+TEST_F(IndexChangesTest, CopiesAreOneGenerationEachWhileTheIndexIsChangedAndMerged) {
+  const auto pair = [](int version) {
+    return std::vector<Document>{{"left", fmt::format("{}", version)},
+                                 {"right", fmt::format("{}", version)}};
+  };
+  const std::string copy = folder_ + "_copy";
+  build(VectorMetric::kInnerProduct, pair(0));
+  std::atomic<bool> writing{true};
+  std::thread writer([&] {
+    SearchIndex index = open(SearchIndex::Access::kWrite);
+    for (int version = 1; version <= 60; ++version) {
+      index.add(pair(version), vectors_of_texts(pair(version), kD));
+      if (version % 3 == 0) index.merge();
+    }
+    writing = false;
+  });
+  int copies = 0;
+  for (bool more = true; more; ++copies) {
+    more = writing;
+    const IndexInfo info = copy_index(folder_, copy);
+    const IndexCheck check = check_index(copy);
+    EXPECT_EQ(check.info.generation, info.generation);
+    EXPECT_EQ(check.info.count, 2);
+    EXPECT_TRUE(check.unused_files.empty());
+    SearchIndex index = SearchIndex::open(copy, "f", "m", SearchIndex::Access::kWrite);
+    EXPECT_EQ(index.find("left")->text, index.find("right")->text);
+    EXPECT_EQ(index.add({{"more", "text"}}, Matrix<float>(1, kD, 1.0f)), 0);
+    fs::remove_all(copy);
+  }
+  writer.join();
+  EXPECT_GT(copies, 1);
+}
+
+TEST_F(IndexChangesTest, ACopyNeedsANewPlaceAndAWholeIndex) {
+  const std::string copy = folder_ + "_copy";
+  build(VectorMetric::kInnerProduct, {{"a", "b"}});
+  copy_index(folder_, copy);
+  EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { copy_index(folder_, copy); }),
+            "'" + copy + "' is there already; give the name of a new folder");
+  fs::remove_all(copy);
+  fs::resize_file(folder_ + "/segments/segment-1.bin", 40);
+  EXPECT_NE(error_of(ErrorKind::kInput, [&] { copy_index(folder_, copy); }), "");
+  EXPECT_FALSE(fs::exists(copy));
+  EXPECT_NE(error_of(ErrorKind::kInput, [&] { copy_index(folder_ + "x", copy); }), "");
 }
 
 }  // namespace

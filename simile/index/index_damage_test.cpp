@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of an index that are not what was written: told with the file's name, or without effect.
+// Changed bytes of an index: reported with the file's name, or without effect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ class IndexDamageTest : public testing::Test {
     index.add(documents, vectors_of_texts(documents, kD));
   }
 
-  // What a search for all finds, the documents by their ids, and what the folder says of itself.
+  // All hits, the documents by their ids, and the folder's count and generation, as one text.
   static std::string search(const std::string& folder) {
     const SearchIndex index = SearchIndex::open(folder, "f", "m");
     std::string all = fmt::format("{} {}", index.info().count, index.info().generation);
@@ -65,7 +65,7 @@ class IndexDamageTest : public testing::Test {
   }
   std::string search() const { return search(folder_); }
 
-  // What an addition, a removal and a merge make of a copy of the index.
+  // The result of an addition, a removal and a merge on a copy of the index.
   std::string change() const {
     const std::string copy = folder_ + "_copy";
     fs::remove_all(copy);

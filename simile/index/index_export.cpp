@@ -2,9 +2,9 @@
 #include "simile/index/index_export.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -46,22 +46,9 @@ class Lines {
   std::function<void(std::string_view)> write_;
 };
 
-// One file, or two, of a form. finish() makes them count.
-class Form {
- public:
-  virtual ~Form() = default;
-  virtual void add(const Document& document, int64_t passage, const float* vector) = 0;
-  virtual void finish() = 0;
-};
-
 void check_document(bool good, const Document& document, const char* what) {
   SIMILE_CHECK(good, ErrorKind::kInput, "document {} cannot be exported: {}", quote(document.id),
                what);
-}
-
-void check_text(const Document& document) {
-  check_document(is_valid_utf8(document.id) && is_valid_utf8(document.text), document,
-                 "it is not UTF-8");
 }
 
 // Whether an id ends with "#" and digits, and then no or more "#".
@@ -72,17 +59,26 @@ bool is_like_passage(const std::string& id) {
   return digits < end && digits > 0 && id[digits - 1] == '#';
 }
 
-// What a row is called where each needs an id of its own (index_export.h).
-class PointIds {
+// One file, or two, of a form. finish() makes them count.
+class Form {
  public:
-  explicit PointIds(const IndexInfo& info) : with_passages_(info.model.passages.splits()) {}
+  explicit Form(const IndexInfo& info)
+      : D_(info.model.dimension), with_passages_(info.model.passages.splits()) {}
+  virtual ~Form() = default;
+  virtual void add(const Document& document, int64_t passage, const float* vector) = 0;
+  virtual void finish() = 0;
 
-  std::string of(const Document& document, int64_t passage) const {
+ protected:
+  // The id of a row in formats where each row needs its own (index_export.h).
+  std::string row_id(const Document& document, int64_t passage) const {
     if (!document.passages.empty()) return fmt::format("{}#{}", document.id, passage);
     return with_passages_ && is_like_passage(document.id) ? document.id + "#" : document.id;
   }
+  std::string numbers(const float* vector) const {
+    return fmt::format("[{}]", fmt::join(vector, vector + D_, ","));
+  }
 
- private:
+  int64_t D_;
   bool with_passages_;
 };
 
@@ -103,26 +99,17 @@ Json as_object(const Document& document, int64_t passage) {
   return object;
 }
 
-std::string numbers(const float* vector, int64_t D) {
-  fmt::memory_buffer out;
-  for (int64_t d = 0; d < D; ++d) {
-    fmt::format_to(std::back_inserter(out), "{}{}", d == 0 ? "[" : ",", vector[d]);
-  }
-  out.push_back(']');
-  return fmt::to_string(out);
-}
-
 class NpyForm : public Form {
  public:
   NpyForm(const IndexInfo& info, const std::string& output)
-      : vectors_(output, info.vectors, info.model.dimension),
+      : Form(info),
+        vectors_(output, info.vectors, D_),
         documents_(output.substr(0, output.size() - 4) + ".jsonl"),
-        row_(1, info.model.dimension) {
+        row_(1, D_) {
     content_.add(info.model.fingerprint);
   }
 
   void add(const Document& document, int64_t passage, const float* vector) override {
-    check_text(document);
     const std::string line = as_object(document, passage).dump() + "\n";
     documents_.write(line);
     content_.add(line);
@@ -144,11 +131,7 @@ class NpyForm : public Form {
 
 class PgvectorForm : public Form {
  public:
-  PgvectorForm(const IndexInfo& info, const ExportTarget& target)
-      : D_(info.model.dimension),
-        with_passages_(info.model.passages.splits()),
-        ids_(info),
-        out_(target) {
+  PgvectorForm(const IndexInfo& info, const ExportTarget& target) : Form(info), out_(target) {
     constexpr int64_t kMost = 16000;
     SIMILE_CHECK(D_ <= kMost, ErrorKind::kUsage,
                  "--to pgvector: vectors of {} numbers; it holds {}", D_, kMost);
@@ -171,14 +154,13 @@ class PgvectorForm : public Form {
   }
 
   void add(const Document& document, int64_t passage, const float* vector) override {
-    check_text(document);
     check_document(!has_zero(document), document,
                    "it has a byte 0, which PostgreSQL's text cannot hold");
     const std::string of_document = with_passages_ ? escaped(document.id) + "\t" : "";
     const std::string metadata = document.metadata.empty() ? "\\N" : escaped(document.metadata);
-    out_.write(fmt::format("{}\t{}{}\t{}\t{}\n", escaped(ids_.of(document, passage)), of_document,
+    out_.write(fmt::format("{}\t{}{}\t{}\t{}\n", escaped(row_id(document, passage)), of_document,
                            escaped(std::string(document.text_of(passage))), metadata,
-                           numbers(vector, D_)));
+                           numbers(vector)));
   }
 
   void finish() override {
@@ -210,26 +192,16 @@ class PgvectorForm : public Form {
 
   // As COPY reads it.
   static std::string escaped(const std::string& text) {
+    constexpr std::string_view kSpecial = "\\\n\r\t", kWritten = "\\nrt";
     std::string out;
     for (const char c : text) {
-      if (c == '\\') {
-        out += "\\\\";
-      } else if (c == '\n') {
-        out += "\\n";
-      } else if (c == '\r') {
-        out += "\\r";
-      } else if (c == '\t') {
-        out += "\\t";
-      } else {
-        out += c;
-      }
+      const size_t place = kSpecial.find(c);
+      if (place != std::string_view::npos) out += '\\';
+      out += place == std::string_view::npos ? c : kWritten[place];
     }
     return out;
   }
 
-  int64_t D_;
-  bool with_passages_;
-  PointIds ids_;
   Lines out_;
 };
 
@@ -237,7 +209,7 @@ class PgvectorForm : public Form {
 class LinesForm : public Form {
  public:
   LinesForm(const IndexInfo& info, const ExportTarget& target, const Json& settings)
-      : D_(info.model.dimension), ids_(info), out_(target) {
+      : Form(info), out_(target) {
     if (target.output == "-") return;
     settings_.emplace(target.output + ".settings.json");
     settings_->write(settings.dump(1) + "\n");
@@ -249,8 +221,6 @@ class LinesForm : public Form {
   }
 
  protected:
-  int64_t D_;
-  PointIds ids_;
   Lines out_;
 
  private:
@@ -263,9 +233,8 @@ class QdrantForm : public LinesForm {
       : LinesForm(info, target, settings(info.model)) {}
 
   void add(const Document& document, int64_t passage, const float* vector) override {
-    check_text(document);
     out_.write(fmt::format("{{\"id\":\"{}\",\"vector\":{},\"payload\":{}}}\n",
-                           uuid_of(ids_.of(document, passage)), numbers(vector, D_),
+                           uuid_of(row_id(document, passage)), numbers(vector),
                            as_object(document, passage).dump()));
   }
 
@@ -293,9 +262,8 @@ class OpensearchForm : public LinesForm {
       : LinesForm(info, target, settings(info.model)) {}
 
   void add(const Document& document, int64_t passage, const float* vector) override {
-    check_text(document);
     constexpr size_t kLongestId = 512;  // of OpenSearch, in bytes
-    const std::string id = ids_.of(document, passage);
+    const std::string id = row_id(document, passage);
     check_document(!id.empty() && id.size() <= kLongestId, document,
                    "OpenSearch takes ids of 1 to 512 bytes");
     std::string of_document =
@@ -304,9 +272,9 @@ class OpensearchForm : public LinesForm {
       of_document +=
           fmt::format("\"document\":{},\"passage\":{},", Json(document.id).dump(), passage);
     }
-    out_.write(fmt::format(
-        "{}\n{{\"text\":{},{}\"embedding\":{}}}\n", Json{{"index", {{"_id", id}}}}.dump(),
-        Json(document.text_of(passage)).dump(), of_document, numbers(vector, D_)));
+    out_.write(fmt::format("{}\n{{\"text\":{},{}\"embedding\":{}}}\n",
+                           Json{{"index", {{"_id", id}}}}.dump(),
+                           Json(document.text_of(passage)).dump(), of_document, numbers(vector)));
   }
 
  private:
@@ -353,6 +321,8 @@ int64_t export_index(const std::string& path, const ExportTarget& target, EventS
   index.for_each([&](const Document& document, int64_t passage, const float* vector) {
     if (++count % 1024 == 0) tell();
     documents += passage == 0 ? 1 : 0;
+    check_document(is_valid_utf8(document.id) && is_valid_utf8(document.text), document,
+                   "it is not UTF-8");
     form->add(document, passage, vector);
   });
   tell();

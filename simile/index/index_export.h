@@ -11,20 +11,19 @@
 //   opensearch    the two lines of _bulk for each document: {"index": {"_id"}}, {"text",
 //                 "embedding"}
 //
-// Of an index with passages each is a row or a point with its own text, whose id is the document's
-// with "#" and the passage's number behind it but for npy and in payloads. A document that is not
-// split keeps its id, with another "#" behind it where that ends with "#", digits, and no or more
-// "#": so no two rows share an id. pgvector and opensearch name the "document", the others have
-// "passage" ({"number", "of", "begin", "end"} in characters), and with the first of a document its
-// "whole" text.
+// In an index with passages, each passage is a row or a point with its own text. Its id is the
+// document's id, "#" and the passage's number, except in npy and in payloads. A document that is
+// not split keeps its id; if that ends with "#", digits and zero or more "#", another "#" is added,
+// so no two rows share an id. pgvector and opensearch name the "document"; the others have
+// "passage" ({"number", "of", "begin", "end"} in characters) and, with a document's first passage,
+// its "whole" text.
 //
-// For npy and qdrant-jsonl, which `simile index import` reads (index_import.h), OUTPUT.index.json
-// says what the index was.
+// For npy and qdrant-jsonl, which index_import.h reads, OUTPUT.index.json describes the index.
 //
-// All have "metadata" beside the text, an object, of documents that have some; pgvector as jsonb,
-// NULL of others. The forms that are imported again have "title" too, of documents that have one.
-// Of the last two, OUTPUT.settings.json is what the collection or index is made with. Numbers have
-// as many digits as give the same float again.
+// All forms have "metadata", an object, beside the text of documents that have some (pgvector:
+// jsonb, otherwise NULL). The forms that can be imported also have the "title" of documents that
+// have one. For the last two, OUTPUT.settings.json has the settings to create the collection or
+// index with. Numbers have enough digits to read back as the same float.
 #pragma once
 
 #include <functional>
@@ -47,8 +46,8 @@ struct ExportTarget {
 };
 
 // Exports the index in the folder `path`. Returns the number of documents. Progress: task "export".
-// Errors: kUsage for a form that cannot hold this index; kInput for a document that it cannot hold,
-// which is named; those of SearchIndex::for_each().
+// Errors: kUsage for a form that cannot hold this index; kInput, naming it, for a document that it
+// cannot hold; those of SearchIndex::for_each().
 int64_t export_index(const std::string& path, const ExportTarget& target, EventSink& events);
 
 }  // namespace simile

@@ -2,8 +2,6 @@
 #include "simile/index/detail/index_folder.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -21,10 +19,8 @@ namespace simile {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-// Holds documents against the vectors of one generation. The index may go on changing: what is
-// under a key never does, later documents have later keys, and those removed since are told.
+// Holds documents against the vectors of one generation. The index may change meanwhile: a key's
+// document never changes, later documents have later keys, and removed ones are known.
 class DocumentCheck {
  public:
   DocumentCheck(const std::string& path, const StoreState& state, std::vector<VectorKey> vectors)
@@ -82,45 +78,19 @@ DocumentStore open_documents(const std::string& folder, const IndexedModel& mode
 }
 
 IndexInfo make_info(const IndexedModel& model, const StoreState& state) {
-  IndexInfo info;
-  info.model = model;
-  info.count = state.documents;
-  info.vectors = state.vectors();
-  info.generation = state.generation;
-  info.segments = static_cast<int64_t>(state.segments.size());
-  info.removed = state.removed_rows;
+  IndexInfo info{model,
+                 state.documents,
+                 state.vectors(),
+                 state.generation,
+                 static_cast<int64_t>(state.segments.size()),
+                 state.removed_rows};
   if (state.graph) {
-    info.graph = GraphInfo{state.graph->rows, state.graph->breadth,
-                           static_cast<double>(state.graph->found) / 1e4};
+    const GraphRow& graph = *state.graph;
+    info.graph =
+        GraphInfo{graph.rows, graph.breadth, static_cast<double>(graph.found) / 1e4, std::nullopt};
+    if (graph.agreed > 0) info.graph->agreement = static_cast<double>(graph.agreed) / 1e4;
   }
   return info;
-}
-
-FolderClaim::FolderClaim(const std::string& path, const std::string& index) : path_(path) {
-  while (!try_lock(index)) release();
-}
-
-FolderClaim::~FolderClaim() { release(); }
-
-// False when the folder was removed or replaced before it was locked.
-bool FolderClaim::try_lock(const std::string& index) {
-  const fs::path parent = fs::path(path_).parent_path();
-  if (!parent.empty()) make_folders(parent.string());
-  SIMILE_CHECK(!file_exists(path_), ErrorKind::kInput,
-               "'{}' is a file, but an unfinished build of '{}' is a folder there; remove it",
-               path_, index);
-  is_made_ = mkdir(path_.c_str(), 0777) == 0;
-  if (!is_made_) make_folders(path_);  // fine where it is there; else says why not
-  lock_.emplace(path_, FileLock::On::kFolder);
-  SIMILE_CHECK(
-      lock_->is_held(), ErrorKind::kUsage,
-      "another process is building an index in '{}'; wait for it, or choose another folder", index);
-  return lock_->is_at(path_);
-}
-
-void FolderClaim::release() {
-  if (lock_ && is_made_ && lock_->is_at(path_)) rmdir(path_.c_str());
-  lock_.reset();
 }
 
 }  // namespace detail
@@ -150,7 +120,7 @@ IndexCheck check_index(const std::string& path) {
   const auto open_current = [&] {
     return detail::read_current(documents, [&](const StoreSnapshot& now) {
       const detail::Segments open = cache.open(now.state.segments);
-      detail::SegmentSet segments(open, now, nullptr, cache.open_graph(now.state, open));
+      detail::SegmentSet segments(model, open, now, nullptr, cache.open_graph(now.state, open));
       for (const detail::LiveSegment& live : segments.segments()) live.segment().words();
       return std::make_pair(now.state, std::move(segments));
     });
@@ -170,6 +140,35 @@ IndexCheck check_index(const std::string& path) {
   take_until(std::numeric_limits<int64_t>::max() - 1);
   check.finish(open_current().second.vectors());
   return {detail::make_info(model, state), detail::unused_files(path, state)};
+}
+
+IndexInfo copy_index(const std::string& path, const std::string& copy) {
+  SIMILE_CHECK(!std::filesystem::exists(copy), ErrorKind::kUsage,
+               "'{}' is there already; give the name of a new folder", copy);
+  const IndexedModel model = detail::read_manifest(path);
+  const DocumentStore documents = detail::open_documents(path, model);
+  for (;;) {
+    AtomicFolder folder(copy, detail::kManifest);
+    make_folders(detail::segments_path(folder.path()));
+    documents.copy_to(detail::documents_path(folder.path()));
+    const StoreState state = detail::open_documents(folder.path(), model).state();
+    try {
+      for (const std::string& name : detail::used_files(state)) {
+        const std::string from = join_path(path, name), to = join_path(folder.path(), name);
+        std::error_code error;
+        if (!file_exists(from) || file_exists(to)) continue;
+        std::filesystem::copy_file(from, to, error);
+        SIMILE_CHECK(!error, ErrorKind::kIo, "cannot copy '{}' to '{}': {}", from, to,
+                     error.message());
+      }
+      check_index(folder.path());
+    } catch (const Error&) {  // a merge may have removed segments meanwhile
+      if (documents.generation() == state.generation) throw;
+      continue;
+    }
+    folder.commit();
+    return detail::make_info(model, state);
+  }
 }
 
 }  // namespace simile

@@ -9,7 +9,7 @@
 
 namespace simile {
 
-// Whether an index stands at `path`, whole or damaged.
+// Whether an index, whole or damaged, is at `path`.
 bool is_index(const std::string& path);
 
 // Describes the index without reading its vectors. Errors (kInput): a damaged or missing file.
@@ -27,5 +27,10 @@ struct IndexCheck {
 // Reads and verifies the whole folder. Errors (kInput): those of SearchIndex::open(), and for any
 // document that is damaged, missing or superfluous.
 IndexCheck check_index(const std::string& path);
+
+// Copies one generation of the index into a new folder and verifies the copy; others may search and
+// change the index meanwhile. Errors: kUsage for a folder that is there already; those of
+// check_index(); kIo when writing fails. Then there is no new folder.
+IndexInfo copy_index(const std::string& path, const std::string& copy);
 
 }  // namespace simile

@@ -10,6 +10,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
+#include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/data/line_reader.h"
 #include "simile/index/detail/manifest.h"
@@ -33,7 +34,7 @@ const Json& object_in(const Json& json, const char* key) {
   return found == json.end() || found->is_null() ? json : *found;
 }
 
-// In the order in which its members stand.
+// In the order of its members.
 std::string metadata_of(const std::string& line) {
   const auto json = nlohmann::ordered_json::parse(line);
   const auto payload = json.find("payload");
@@ -53,10 +54,34 @@ class VectorFile {
   }
 
   // The next document, and appends its vectors to `vectors`. False at the end.
-  bool next(Document& document, std::vector<float>& vectors);
+  bool next(Document& document, std::vector<float>& vectors) {
+    Json json;
+    if (!next_line(json)) {
+      SIMILE_CHECK(!matrix_ || row_ == matrix_->rows(), ErrorKind::kInput,
+                   "{} has {} documents, but {} has {} vectors", lines_.name(), row_, path_,
+                   matrix_->rows());
+      return false;
+    }
+    read_document(object_in(json, "payload"), document);
+    int64_t count = 1;
+    for (int64_t number = 0; number < count; ++number) {
+      if (number > 0) check(next_line(json), "passages are missing behind this line");
+      const int64_t told = read_passage(object_in(json, "payload"), number, document);
+      if (number == 0) count = told;
+      read_vector(json, vectors);
+    }
+    return true;
+  }
+
   int64_t dimension() const { return dimension_; }  // known from the first document on
   // At the end: that an .npy which an export wrote is of this model and these documents.
-  void check_origin() const;
+  void check_origin() const {
+    if (!matrix_ || !file_exists(path_ + ".json")) return;
+    SIMILE_CHECK(EmbeddingStore::open_current(path_, content_.digits()), ErrorKind::kInput,
+                 "{0} was not written for this model and the documents of {1}, as {0}.json says; "
+                 "export it anew, or remove that file if they are right",
+                 path_, lines_.name());
+  }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
@@ -66,12 +91,83 @@ class VectorFile {
     if (!good) fail(what);
   }
 
-  bool next_line(Json& json);
-  void read_vector(const Json& json, std::vector<float>& vectors);
-  void check_size(int64_t size);
-  void read_document(const Json& fields, Document& document);
+  bool next_line(Json& json) {
+    do {
+      if (!lines_.next(line_)) return false;
+      if (matrix_) content_.add(line_ + "\n");
+    } while (is_blank(line_));
+    json = detail::parse_json(line_, lines_.where());
+    check(json.is_object(), "expected a JSON object");
+    return true;
+  }
+
+  void read_vector(const Json& json, std::vector<float>& vectors) {
+    if (matrix_) {
+      if (row_ >= matrix_->rows()) {
+        fail(fmt::format("more documents than the {} vectors of {}", matrix_->rows(), path_));
+      }
+      check_size(matrix_->dimension());
+      vectors.resize(vectors.size() + static_cast<size_t>(dimension_));
+      matrix_->row(row_++, vectors.data() + vectors.size() - static_cast<size_t>(dimension_));
+      return;
+    }
+    const Json& vector = json.contains("vector") ? json["vector"] : object_in(json, "embedding");
+    check(vector.is_array(), "\"vector\", or \"embedding\", is no list of numbers");
+    check_size(static_cast<int64_t>(vector.size()));
+    for (const Json& number : vector) {
+      check(number.is_number(), "\"vector\" has something other than numbers");
+      const auto value = static_cast<float>(number.get<double>());
+      check(std::isfinite(value), "\"vector\" has a number that is no finite float");
+      vectors.push_back(value);
+    }
+  }
+
+  void check_size(int64_t size) {
+    if (dimension_ == 0) dimension_ = size;
+    if (size != dimension_ || size == 0) {
+      fail(fmt::format("a vector of {} numbers; those before have {}", size, dimension_));
+    }
+  }
+
+  void read_document(const Json& fields, Document& document) {
+    const std::string source = lines_.where();
+    const JsonObject object(fields, source);
+    document = {};
+    document.id = object.text("id");
+    document.text = object.text("text");
+    check(!document.id.empty(), "\"id\" is empty");
+    if (object.has("metadata")) document.metadata = metadata_of(line_);
+    document.title = object.text_or("title", "");
+    const auto [place, is_new] = lines_of_.emplace(document.id, lines_.line_number());
+    if (!is_new) {
+      fail(fmt::format("the id \"{}\" stands in line {} already", document.id, place->second));
+    }
+    if (!object.has("passage")) return;
+    document.text = object.text("whole");
+    begins_ = character_begins(document.text);
+  }
+
   // One of a document's lines; returns how many there are.
-  int64_t read_passage(const Json& fields, int64_t number, Document& document);
+  int64_t read_passage(const Json& fields, int64_t number, Document& document) {
+    const std::string source = lines_.where();
+    const JsonObject object(fields, source);
+    if (!object.has("passage")) {
+      check(number == 0, "expected another passage of the document before");
+      return 1;
+    }
+    const JsonObject place(object.at("passage"), source);
+    const auto characters = static_cast<int64_t>(begins_.size()) - 1;
+    const int64_t begin = place.integer("begin", 0, characters);
+    const int64_t end = place.integer("end", begin, characters);
+    if (object.text("id") != document.id || place.integer("number", 0, kMostPassages) != number) {
+      fail(fmt::format("expected passage {} of document \"{}\"", number, document.id));
+    }
+    document.passages.push_back({static_cast<int64_t>(begins_[static_cast<size_t>(begin)]),
+                                 static_cast<int64_t>(begins_[static_cast<size_t>(end)])});
+    check(object.text("text") == document.text_of(number),
+          "\"text\" is not what stands at \"passage\" of the \"whole\" text");
+    return place.integer("of", 1, kMostPassages);
+  }
 
   std::string path_;
   LineReader lines_;
@@ -84,111 +180,7 @@ class VectorFile {
   std::unordered_map<std::string, int64_t> lines_of_;  // of each id
 };
 
-bool VectorFile::next_line(Json& json) {
-  do {
-    if (!lines_.next(line_)) return false;
-    if (matrix_) content_.add(line_ + "\n");
-  } while (is_blank(line_));
-  json = detail::parse_json(line_, lines_.where());
-  check(json.is_object(), "expected a JSON object");
-  return true;
-}
-
-void VectorFile::check_size(int64_t size) {
-  if (dimension_ == 0) dimension_ = size;
-  if (size != dimension_ || size == 0) {
-    fail(fmt::format("a vector of {} numbers; those before have {}", size, dimension_));
-  }
-}
-
-void VectorFile::read_vector(const Json& json, std::vector<float>& vectors) {
-  if (matrix_) {
-    if (row_ >= matrix_->rows()) {
-      fail(fmt::format("more documents than the {} vectors of {}", matrix_->rows(), path_));
-    }
-    check_size(matrix_->dimension());
-    vectors.resize(vectors.size() + static_cast<size_t>(dimension_));
-    matrix_->row(row_++, vectors.data() + vectors.size() - static_cast<size_t>(dimension_));
-    return;
-  }
-  const Json& vector = json.contains("vector") ? json["vector"] : object_in(json, "embedding");
-  check(vector.is_array(), "\"vector\", or \"embedding\", is no list of numbers");
-  check_size(static_cast<int64_t>(vector.size()));
-  for (const Json& number : vector) {
-    check(number.is_number(), "\"vector\" has something other than numbers");
-    const auto value = static_cast<float>(number.get<double>());
-    check(std::isfinite(value), "\"vector\" has a number that is no finite float");
-    vectors.push_back(value);
-  }
-}
-
-void VectorFile::read_document(const Json& fields, Document& document) {
-  const std::string source = lines_.where();
-  const JsonObject object(fields, source);
-  document = {};
-  document.id = object.text("id");
-  document.text = object.text("text");
-  check(!document.id.empty(), "\"id\" is empty");
-  if (object.has("metadata")) document.metadata = metadata_of(line_);
-  document.title = object.text_or("title", "");
-  const auto [place, is_new] = lines_of_.emplace(document.id, lines_.line_number());
-  if (!is_new) {
-    fail(fmt::format("the id \"{}\" stands in line {} already", document.id, place->second));
-  }
-  if (!object.has("passage")) return;
-  document.text = object.text("whole");
-  begins_ = character_begins(document.text);
-}
-
-int64_t VectorFile::read_passage(const Json& fields, int64_t number, Document& document) {
-  const std::string source = lines_.where();
-  const JsonObject object(fields, source);
-  if (!object.has("passage")) {
-    check(number == 0, "expected another passage of the document before");
-    return 1;
-  }
-  const JsonObject place(object.at("passage"), source);
-  const auto characters = static_cast<int64_t>(begins_.size()) - 1;
-  const int64_t begin = place.integer("begin", 0, characters);
-  const int64_t end = place.integer("end", begin, characters);
-  if (object.text("id") != document.id || place.integer("number", 0, kMostPassages) != number) {
-    fail(fmt::format("expected passage {} of document \"{}\"", number, document.id));
-  }
-  document.passages.push_back({static_cast<int64_t>(begins_[static_cast<size_t>(begin)]),
-                               static_cast<int64_t>(begins_[static_cast<size_t>(end)])});
-  check(object.text("text") == document.text_of(number),
-        "\"text\" is not what stands at \"passage\" of the \"whole\" text");
-  return place.integer("of", 1, kMostPassages);
-}
-
-bool VectorFile::next(Document& document, std::vector<float>& vectors) {
-  Json json;
-  if (!next_line(json)) {
-    SIMILE_CHECK(!matrix_ || row_ == matrix_->rows(), ErrorKind::kInput,
-                 "{} has {} documents, but {} has {} vectors", lines_.name(), row_, path_,
-                 matrix_->rows());
-    return false;
-  }
-  read_document(object_in(json, "payload"), document);
-  int64_t count = 1;
-  for (int64_t number = 0; number < count; ++number) {
-    if (number > 0) check(next_line(json), "passages are missing behind this line");
-    const int64_t told = read_passage(object_in(json, "payload"), number, document);
-    if (number == 0) count = told;
-    read_vector(json, vectors);
-  }
-  return true;
-}
-
-void VectorFile::check_origin() const {
-  if (!matrix_ || !file_exists(path_ + ".json")) return;
-  SIMILE_CHECK(EmbeddingStore::open_current(path_, content_.digits()), ErrorKind::kInput,
-               "{0} was not written for this model and the documents of {1}, as {0}.json says; "
-               "export it anew, or remove that file if they are right",
-               path_, lines_.name());
-}
-
-// The model that a file of vectors tells, named as seen from the new index.
+// The model that a file of vectors names, as seen from the new index.
 IndexedModel described_model(const std::string& file, const std::string& path,
                              const std::string& given, IndexedModel described) {
   const std::string model = !given.empty()             ? given
@@ -203,7 +195,7 @@ IndexedModel described_model(const std::string& file, const std::string& path,
   return described;
 }
 
-// The model that the caller names for vectors whose file tells none.
+// The model that the caller names for vectors whose file names none.
 IndexedModel named_model(const std::string& file, const std::string& path,
                          const std::string& model) {
   SIMILE_CHECK(!model.empty(), ErrorKind::kUsage,
@@ -236,6 +228,7 @@ int64_t import_index(const std::string& file, const std::string& path, const Imp
                "--from '{}': expected a name that ends in .npy or .jsonl", file);
   SIMILE_CHECK(file_exists(file), ErrorKind::kInput, "cannot read '{}': there is no such file",
                file);
+  check_not_read(path, file);
   std::optional<detail::IndexDescription> description;
   if (file_exists(detail::description_path(file))) {
     description = detail::read_index_description(detail::description_path(file));

@@ -2,11 +2,10 @@
 // Makes an index of documents and vectors that an export (index_export.h), or another program,
 // wrote: FILE.npy with the documents of its rows in FILE.jsonl beside it, or one .jsonl whose
 // objects have "id", "text" and a list of numbers under "vector" or "embedding"; the first two may
-// stand in an object "payload" (qdrant-jsonl). Where "metadata" is there it is an object of texts,
+// be inside an object "payload" (qdrant-jsonl). Where "metadata" is there it is an object of texts,
 // numbers, true and false; "passage" and "whole" are as an export writes them.
 //
-// FILE.index.json beside the file tells the model and how the index was searched; without it a
-// model must be named.
+// FILE.index.json beside the file has model and search settings; without it, name a model.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +29,10 @@ struct ImportOptions {
 };
 
 // Returns the number of documents. Errors: kUsage for a file of another name, and if no model is
-// named; kInput, with file and line, for what is missing or of another kind, vectors of different
-// sizes, a number that is not finite as a float, an id that stands twice, passages that are not
-// those of one document in their order, as many lines as vectors, vectors of another model, and
-// documents that are not those which an export wrote with an .npy.
+// named; kInput, with file and line, for missing values or values of another type, vectors of
+// different sizes, numbers that are not finite as floats, duplicate ids, passages that are not
+// those of one document in their order, different numbers of lines and vectors, vectors of another
+// model, and documents that differ from those exported with an .npy.
 int64_t import_index(const std::string& file, const std::string& path, const ImportOptions& options,
                      EventSink& events);
 

@@ -11,6 +11,7 @@
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/parallel.h"
+#include "simile/index/index_folder.h"
 #include "simile/index/score_fusion.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/model/model_card.h"
@@ -20,8 +21,8 @@
 namespace simile {
 namespace {
 
-// Tokens of documents that are not split, at most. A passage lacks what stands around it, so one
-// vector of such a document finds more (docs/results/hybrid.md).
+// Tokens of documents that are not split, at most. A passage lacks its context, so one vector of
+// such a document finds more (docs/results/hybrid.md).
 constexpr int64_t kMostWhole = 512;
 
 namespace fs = std::filesystem;
@@ -66,14 +67,6 @@ std::string model_of_index(const std::string& index, const IndexedModel& model,
               index, beside, model.folder);
 }
 
-IndexModelOptions as_index_says(IndexModelOptions options, const std::string& index,
-                                const IndexedModel& model) {
-  options.model = model_of_index(index, model, options.model);
-  if (options.precision.empty()) options.precision = model.precision;
-  if (options.encode.dimensions == 0) options.encode.dimensions = model.dimension;
-  return options;
-}
-
 SentenceEncoder load_encoder(const std::string& model, const std::string& precision,
                              const LoadEncoder& load, EventSink& events) {
   return load != nullptr ? load(model, precision, events)
@@ -87,6 +80,18 @@ LoadedModel load_model(const IndexModelOptions& options, EventSink& events) {
   auto encoder = std::make_shared<const SentenceEncoder>(
       load_encoder(options.model, options.precision, options.load, events));
   return {std::move(encoder), fingerprint.get()};
+}
+
+std::shared_ptr<const SentenceEncoder> load_model_of(const std::string& index,
+                                                     const IndexedModel& model,
+                                                     IndexModelOptions& options,
+                                                     EventSink& events) {
+  options.model = model_of_index(index, model, options.model);
+  if (options.precision.empty()) options.precision = model.precision;
+  if (options.encode.dimensions == 0) options.encode.dimensions = model.dimension;
+  const LoadedModel loaded = load_model(options, events);
+  check_fingerprint(index, model, loaded.fingerprint, options.model);
+  return loaded.encoder;
 }
 
 EncodeOptions index_options(const EncodeOptions& options, const SentenceEncoder& encoder,

@@ -20,7 +20,7 @@ namespace simile {
 using LoadEncoder = std::function<SentenceEncoder(const std::string& model,
                                                   const std::string& precision, EventSink& events)>;
 
-// Which model an index is used with and how. What is empty, or 0, is as the index says.
+// The model that an index is used with, and its settings. Empty or 0: as the index says.
 struct IndexModelOptions {
   std::string model;      // a folder or the name of a built-in model
   std::string precision;  // of the encoder's matrix products
@@ -39,10 +39,6 @@ void name_model(const std::string& model, const std::string& index, IndexedModel
 std::string model_of_index(const std::string& index, const IndexedModel& model,
                            const std::string& given);
 
-// The options with everything that they leave open as the index says.
-IndexModelOptions as_index_says(IndexModelOptions options, const std::string& index,
-                                const IndexedModel& model);
-
 // `load`: null for the CPU.
 SentenceEncoder load_encoder(const std::string& model, const std::string& precision,
                              const LoadEncoder& load, EventSink& events);
@@ -53,6 +49,12 @@ struct LoadedModel {
   std::string fingerprint;
 };
 LoadedModel load_model(const IndexModelOptions& options, EventSink& events);
+
+// The model of an index. Options that are not set are taken from the index. Errors (kInput): a
+// model with another fingerprint than the index's.
+std::shared_ptr<const SentenceEncoder> load_model_of(const std::string& index,
+                                                     const IndexedModel& model,
+                                                     IndexModelOptions& options, EventSink& events);
 
 // The options for texts of a role, with vectors of length 1 where the model compares them by
 // cosine, so that the inner products of an index are cosines.
@@ -72,8 +74,8 @@ void warn_of_cut_texts(const EncodeCounts& counts, const SentenceEncoder& encode
 // Cuts documents into passages (simile/text/passages.h) that a model reads whole.
 class PassageSplitter {
  public:
-  // `encode` names the prompt that will stand before texts. Errors (kUsage): passages that are
-  // longer than the model reads, with the prompt and special tokens; those of check_passages().
+  // `encode` names the prompt that is put before texts. Errors (kUsage): passages that are longer
+  // than the model reads, with the prompt and special tokens; those of check_passages().
   PassageSplitter(const SentenceEncoder& encoder, const PassageOptions& passages,
                   const EncodeOptions& encode);
 

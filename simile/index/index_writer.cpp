@@ -13,6 +13,7 @@
 #include "simile/core/block_progress.h"
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
+#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/index/index_folder.h"
 #include "simile/model/model_folder.h"
@@ -28,22 +29,23 @@ void drop_empty_names(std::vector<std::string>& names) {
   names.erase(std::remove(names.begin(), names.end(), ""), names.end());
 }
 
-// A pipe or the like cannot.
-bool can_be_read_twice(const std::string& path) {
-  std::error_code ignored;
-  return !std::filesystem::is_other(std::filesystem::status(path, ignored));
-}
-
-// The names that no object of a .jsonl has.
-std::set<std::string> missing_members(const std::string& corpus,
+// The names that a table's header lacks, or that no object of a .jsonl has.
+std::set<std::string> missing_columns(const std::string& corpus,
                                       const std::vector<std::string>& names,
                                       const TableOptions& table, EventSink& events) {
-  SIMILE_CHECK(can_be_read_twice(corpus), ErrorKind::kInput,
+  std::error_code ignored;
+  const bool is_pipe = std::filesystem::is_other(std::filesystem::status(corpus, ignored));
+  std::set<std::string> missing(names.begin(), names.end());
+  if (table_format(corpus) != TableFormat::kJsonl) {
+    if (is_pipe) return {};  // its reader tells what the header lacks
+    for (const std::string& name : read_table_header(corpus, table)) missing.erase(name);
+    return missing;
+  }
+  SIMILE_CHECK(!is_pipe, ErrorKind::kInput,
                "{}: no regular file, and would have to be read twice to see whether it "
                "has the columns that the index keeps with its documents; name them "
                "with --metadata {}, or write the corpus into a file first",
                corpus, fmt::join(names, ","));
-  std::set<std::string> missing(names.begin(), names.end());
   ReadOptions options;
   options.others = {"*"};
   options.table = table;
@@ -52,19 +54,6 @@ std::set<std::string> missing_members(const std::string& corpus,
     events.progress({"index", 0, 0, "documents", {}});
     for (const NamedField& field : row.others) missing.erase(field.name);
   }
-  return missing;
-}
-
-// The reader of a pipe with a header tells itself what that lacks.
-std::set<std::string> missing_columns(const std::string& corpus,
-                                      const std::vector<std::string>& names,
-                                      const TableOptions& table, EventSink& events) {
-  if (table_format(corpus) == TableFormat::kJsonl) {
-    return missing_members(corpus, names, table, events);
-  }
-  std::set<std::string> missing(names.begin(), names.end());
-  if (!can_be_read_twice(corpus)) return {};
-  for (const std::string& name : read_table_header(corpus, table)) missing.erase(name);
   return missing;
 }
 
@@ -94,7 +83,6 @@ void check_metadata_lives_on(const SearchIndex& index, const std::vector<Documen
     const auto metadata = nlohmann::ordered_json::parse(old->metadata);
     for (const auto& member : metadata.items()) {
       SIMILE_CHECK(std::count(kept.begin(), kept.end(), member.key()) > 0, ErrorKind::kInput,
-
                    "document \"{}\" of the index has '{}' in its metadata, which the one that "
                    "replaces it would lose; name the columns to keep with --metadata COLUMNS, or "
                    "none with --metadata ''",
@@ -125,15 +113,75 @@ struct IndexWriter::Parts {
   Parts(std::string folder, IndexModelOptions model_options, EventSink& sink)
       : path(std::move(folder)), options(std::move(model_options)), events(sink) {}
 
-  void begin(const NewIndexOptions& build);
-  void check_alike();
-  std::string load();
-  void prepare();
+  void begin(const NewIndexOptions& build) {
+    check_passages(build.passages);
+    split_words("", build.language);  // refuses a language that has no stemmer
+    if (options.precision.empty()) options.precision = model.precision;
+    LoadedModel loaded = load_model(options, events);
+    encoder = std::move(loaded.encoder);
+    model.fingerprint = loaded.fingerprint;
+    name_model(options.model, path, model);
+    const ModelSettings& settings = encoder->settings();
+    if (!settings.encoder.is_static()) model.precision = options.precision;
+    model.prompt_name = options.encode.prompt_name;
+    model.dimension = encoder->dimension(options.encode);
+    model.metric = ranking_metric(parse_similarity(settings.similarity));
+    model.spread = measure_spread(*encoder, options.encode);
+    model.metadata = build.metadata;
+    if (model.metadata) drop_empty_names(*model.metadata);
+    model.vectors = build.vectors;
+    model.language = build.language;
+    splitter.emplace(*encoder, build.passages, encode_options());
+    model.passages = splitter->passages();
+    builder.emplace(
+        path, model, build.overwrite,
+        build.search ? *build.search : read_model_search_settings(resolve_model(options.model)),
+        build.unfinished);
+  }
+
+  // Vectors of one index are computed alike, of texts behind one prompt.
+  void check_alike() {
+    SIMILE_CHECK(options.precision.empty() || options.precision == model.precision,
+                 ErrorKind::kUsage,
+                 "--precision {}: the vectors of {} were computed in {}; leave the option "
+                 "out, or build the index anew",
+                 options.precision, path, model.precision);
+    if (!model.prompt_name) return;
+    std::string& name = options.encode.prompt_name;
+    const std::string& built = *model.prompt_name;
+    SIMILE_CHECK(name.empty() || name == built, ErrorKind::kUsage,
+                 "--prompt {}: the documents of {} have {}; leave the option out, or "
+                 "build the index anew",
+                 name, path,
+                 built.empty() ? "the model's prompt for documents, if any"
+                               : fmt::format("the prompt '{}'", built));
+    name = built;
+  }
+
+  // Reads the model of an index that is there.
+  void prepare() {
+    if (encoder != nullptr) return;
+    encoder = load_model_of(path, model, options, events);
+    splitter.emplace(*encoder, model.passages, encode_options());
+  }
+
   EncodeOptions encode_options() const {
     return index_options(options.encode, *encoder, TextRole::kDocument);
   }
-  int64_t add(std::vector<Document>& documents, EventSink& progress, EncodeCounts& counts);
-  SearchIndex& existing();
+
+  // Adds one block. Returns how many were replaced.
+  int64_t add(std::vector<Document>& documents, EventSink& progress, EncodeCounts& counts) {
+    splitter->split(documents);
+    if (builder && builder->skip(documents)) {
+      known += static_cast<int64_t>(documents.size());
+      return 0;
+    }
+    const Matrix<float> vectors =
+        encoder->encode(texts_of_vectors(documents), encode_options(), progress, &counts);
+    if (index) return index->add(documents, vectors);
+    builder->add(documents, vectors);
+    return 0;
+  }
 };
 
 void commit_index(IndexBuilder& builder, const std::string& path, EventSink& events) {
@@ -145,88 +193,13 @@ void commit_index(IndexBuilder& builder, const std::string& path, EventSink& eve
                   *failure, path));
 }
 
-void IndexWriter::Parts::begin(const NewIndexOptions& build) {
-  check_passages(build.passages);
-  if (options.precision.empty()) options.precision = model.precision;
-  model.fingerprint = load();
-  name_model(options.model, path, model);
-  const ModelSettings& settings = encoder->settings();
-  if (!settings.encoder.is_static()) model.precision = options.precision;
-  model.prompt_name = options.encode.prompt_name;
-  model.dimension = encoder->dimension(options.encode);
-  model.metric = ranking_metric(parse_similarity(settings.similarity));
-  model.spread = measure_spread(*encoder, options.encode);
-  model.metadata = build.metadata;
-  if (model.metadata) drop_empty_names(*model.metadata);
-  model.vectors = build.vectors;
-  splitter.emplace(*encoder, build.passages, encode_options());
-  model.passages = splitter->passages();
-  builder.emplace(
-      path, model, build.overwrite,
-      build.search ? *build.search : read_model_search_settings(resolve_model(options.model)),
-      build.unfinished);
-}
-
-// Vectors of one index are computed alike, of texts behind one prompt.
-void IndexWriter::Parts::check_alike() {
-  SIMILE_CHECK(options.precision.empty() || options.precision == model.precision, ErrorKind::kUsage,
-               "--precision {}: the vectors of {} were computed in {}; leave the option "
-               "out, or build the index anew",
-               options.precision, path, model.precision);
-  if (!model.prompt_name) return;
-  std::string& name = options.encode.prompt_name;
-  const std::string& built = *model.prompt_name;
-  SIMILE_CHECK(name.empty() || name == built, ErrorKind::kUsage,
-               "--prompt {}: the documents of {} have {}; leave the option out, or "
-               "build the index anew",
-               name, path,
-               built.empty() ? "the model's prompt for documents, if any"
-                             : fmt::format("the prompt '{}'", built));
-  name = built;
-}
-
-// Returns the fingerprint of the model.
-std::string IndexWriter::Parts::load() {
-  LoadedModel loaded = load_model(options, events);
-  encoder = std::move(loaded.encoder);
-  return loaded.fingerprint;
-}
-
-SearchIndex& IndexWriter::Parts::existing() {
-  SIMILE_CHECK(index.has_value(), ErrorKind::kUsage,
-               "the index '{}' is being built; only documents can be added", path);
-  return *index;
-}
-
-// Reads the model of an index that is there.
-void IndexWriter::Parts::prepare() {
-  if (encoder != nullptr) return;
-  options = as_index_says(options, path, model);
-  check_fingerprint(path, model, load(), options.model);
-  splitter.emplace(*encoder, model.passages, encode_options());
-}
-
-// Adds one block. Returns how many were replaced.
-int64_t IndexWriter::Parts::add(std::vector<Document>& documents, EventSink& progress,
-                                EncodeCounts& counts) {
-  splitter->split(documents);
-  if (builder && builder->skip(documents)) {
-    known += static_cast<int64_t>(documents.size());
-    return 0;
-  }
-  const Matrix<float> vectors =
-      encoder->encode(texts_of_vectors(documents), encode_options(), progress, &counts);
-  if (index) return index->add(documents, vectors);
-  builder->add(documents, vectors);
-  return 0;
-}
-
 IndexWriter::IndexWriter(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 IndexWriter::IndexWriter(IndexWriter&&) noexcept = default;
 IndexWriter::~IndexWriter() = default;
 
 IndexWriter IndexWriter::create(const std::string& path, const NewIndexOptions& options,
                                 EventSink& events) {
+  check_not_read(path, resolve_model(options.model));
   auto parts = std::make_unique<Parts>(path, options, events);
   parts->begin(options);
   return IndexWriter(std::move(parts));
@@ -240,7 +213,7 @@ IndexWriter IndexWriter::open(const std::string& path, const IndexModelOptions& 
       options.model.empty()
           ? SearchIndex::open_without_model(path, kWrite)
           : SearchIndex::open(path, fingerprint_of(options.model), options.model, kWrite));
-  parts->model = parts->index->info().model;
+  parts->model = parts->index->model();
   parts->check_alike();
   return IndexWriter(std::move(parts));
 }
@@ -257,6 +230,7 @@ IndexWriter::Added IndexWriter::add(std::vector<Document> documents) {
 
 IndexWriter::Added IndexWriter::add_corpus(const std::string& path, CorpusColumns columns) {
   Parts& parts = *parts_;
+  if (parts.builder) check_not_read(parts.path, path);
   const bool keeps_columns = parts.index && columns.metadata.empty();
   drop_empty_names(columns.metadata);
   if (keeps_columns) {
@@ -265,7 +239,9 @@ IndexWriter::Added IndexWriter::add_corpus(const std::string& path, CorpusColumn
   }
   parts.prepare();
   CorpusReader reader(path, CorpusReader::Titles::kPrepend, columns);
-  BlockProgress progress(parts.events, "index", 0, "documents");
+  const int64_t header = is_json_lines(path) ? 0 : 1;
+  BlockProgress progress(parts.events, "index", std::max<int64_t>(0, count_rows(path) - header),
+                         "documents");
   EncodeCounts counts;
   Added added;
   int64_t empty = 0;
@@ -287,8 +263,12 @@ IndexWriter::Added IndexWriter::add_corpus(const std::string& path, CorpusColumn
     }
     if (block.empty()) break;
     if (keeps_columns) check_metadata_lives_on(*parts.index, block, columns.metadata);
+    const auto documents = static_cast<int64_t>(block.size());
+    progress.begin_block(documents);
+    const int64_t known = parts.known;
     added.replaced += parts.add(block, progress, counts);
-    added.documents += static_cast<int64_t>(block.size());
+    if (parts.known > known) progress.progress({"", 1, 1, "", {}});
+    added.documents += documents;
   }
   if (!reader.report().warning().empty()) parts.events.warning(reader.report().warning());
   warn_of_cut_texts(counts, *parts.encoder, parts.events);
@@ -301,18 +281,37 @@ IndexWriter::Added IndexWriter::add_corpus(const std::string& path, CorpusColumn
   return added;
 }
 
-int64_t IndexWriter::remove(const std::vector<std::string>& ids) {
-  return parts_->existing().remove(ids);
+SearchIndex& IndexWriter::index() {
+  SIMILE_CHECK(parts_->index.has_value(), ErrorKind::kUsage,
+               "the index '{}' is being built; only documents can be added", parts_->path);
+  return *parts_->index;
+}
+
+int64_t IndexWriter::change_metadata(const std::string& path, CorpusColumns columns) {
+  drop_empty_names(columns.metadata);
+  if (columns.metadata.empty()) columns.metadata = {"*"};
+  CorpusReader reader(path, CorpusReader::Titles::kNoTexts, columns);
+  std::vector<SearchIndex::MetadataPatch> patches;
+  for (CorpusText row; reader.next(row);) {
+    parts_->events.progress({"index", 0, 0, "documents", {}});
+    auto patch = nlohmann::ordered_json::parse(row.metadata.empty() ? "{}" : row.metadata);
+    for (const std::string& name : columns.metadata) {
+      if (name != "*" && !patch.contains(name)) patch[name] = nullptr;
+    }
+    patches.push_back({std::move(row.id), patch.dump()});
+  }
+  if (!reader.report().warning().empty()) parts_->events.warning(reader.report().warning());
+  return index().change_metadata(patches);
 }
 
 void IndexWriter::merge(const std::optional<ApproximateOptions>& approximate) {
-  SearchIndex& index = parts_->existing();
+  SearchIndex& there = index();
   if (approximate) {
     SearchSettings settings = read_search_settings(parts_->path);
     settings.approximate = *approximate;
     write_search_settings(parts_->path, settings);
   }
-  index.merge(graph_progress(parts_->events), approximate.has_value());
+  there.merge(graph_progress(parts_->events), approximate.has_value());
 }
 
 void IndexWriter::commit() {

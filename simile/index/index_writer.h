@@ -28,6 +28,7 @@ struct NewIndexOptions : IndexModelOptions {  // the model is needed
   PassageOptions passages;
   std::optional<std::vector<std::string>> metadata;  // see IndexedModel
   StoredNumber vectors = StoredNumber::kFp32;
+  std::string language = "none";         // see IndexedModel
   std::optional<SearchSettings> search;  // none: as the model's folder says
   bool overwrite = false;
   UnfinishedBuild unfinished = UnfinishedBuild::kForget;
@@ -35,7 +36,7 @@ struct NewIndexOptions : IndexModelOptions {  // the model is needed
 
 class IndexWriter {
  public:
-  // A new index, of which nothing is seen before commit(). Errors: those of IndexBuilder and
+  // A new index, which readers do not see before commit(). Errors: those of IndexBuilder and
   // PassageSplitter; kInput for a model that cannot be read.
   static IndexWriter create(const std::string& path, const NewIndexOptions& options,
                             EventSink& events = silent_events());
@@ -55,18 +56,21 @@ class IndexWriter {
     int64_t replaced = 0;  // of an index that is there: that had the id of one that was added
   };
 
-  // Adds documents, which are split into passages, in place of those with the same ids.
+  // Adds documents, split into passages, and replaces those with the same ids.
   Added add(std::vector<Document> documents);
 
-  // Adds the documents of a table (simile/data/ranking_files.h). Warns of cut texts, of empty ones
-  // and of what the reader met. Where `columns` names no metadata, an index that is there keeps the
-  // columns that it was built with; the name "" is for none. Errors (kInput): such a column is
-  // missing, or a document that is replaced has metadata in another one.
+  // Adds the documents of a table (simile/data/ranking_files.h). Warns of cut texts, empty texts
+  // and problems that the reader met. Where `columns` names no metadata, an index that is there
+  // keeps the columns that it was built with; the name "" is for none. Errors (kInput): such a
+  // column is missing, or a document that is replaced has metadata in another one.
   Added add_corpus(const std::string& path, CorpusColumns columns = {});
 
-  // Change an index that is there, see search_index.h. `approximate` takes the place of the
-  // index's own options, and the graph is made anew.
-  int64_t remove(const std::vector<std::string>& ids);
+  // The index, to be changed. Errors (kUsage): it is a new one.
+  SearchIndex& index();
+  // SearchIndex::change_metadata() from the columns of a table with ids, by default all others but
+  // text and title; a column that is named and empty in a row is removed. All rows are one change.
+  int64_t change_metadata(const std::string& path, CorpusColumns columns);
+  // SearchIndex::merge(). `approximate` replaces the index's own options, and the graph is rebuilt.
   void merge(const std::optional<ApproximateOptions>& approximate = {});
 
   // Completes a new index. Warns if no graph could be made.

@@ -67,7 +67,7 @@ TEST_F(IndexWriterTest, ChangesAnIndexThatIsThere) {
   const IndexWriter::Added added = writer.add({{"sun", "a red sun"}, {"dog", "a dog ran"}});
   EXPECT_EQ(added.documents, 2);
   EXPECT_EQ(added.replaced, 1);
-  EXPECT_EQ(writer.remove({"mat"}), 1);
+  EXPECT_EQ(writer.index().remove({"mat"}), 1);
   EXPECT_EQ(info().count, 2);
   EXPECT_EQ(info().removed, 2);
   writer.merge();
@@ -90,7 +90,7 @@ TEST_F(IndexWriterTest, VectorsOfOneIndexAreMadeAlike) {
   expect_error(ErrorKind::kUsage, "--prompt query",
                [&] { IndexWriter::open(path("index"), other); });
   other = {};
-  other.model = SIMILE_SOURCE_DIR "/models/simile-mini-2-static";
+  other.model = SIMILE_SOURCE_DIR "/models/simile-mini-3-static";
   expect_error(ErrorKind::kInput, "cannot be compared",
                [&] { IndexWriter::open(path("index"), other); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an index says of itself: the model of its vectors, how it keeps them, how many there are.
+// The description of an index: the model of its vectors, how it stores them, how many there are.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,17 @@
 #include "simile/core/options.h"
 #include "simile/neighbours/exact_search.h"
 #include "simile/text/passages.h"
+#include "simile/text/words.h"
 
 namespace simile {
+
+// For the `language` of split_words(), with which an index or an evaluation cuts texts.
+inline OptionInfo language_info() {
+  return choice_info(
+      "Language whose rules reduce words to their stems (Snowball), so that costs and cost are one "
+      "word; none: words as they are written",
+      word_languages());
+}
 
 // The model whose vectors an index holds, and how the index keeps them.
 struct IndexedModel {
@@ -34,6 +43,9 @@ struct IndexedModel {
   // most 32 of them (none: there were more).
   std::optional<std::vector<std::string>> metadata = std::nullopt;
   double spread = 1;  // of the model's similarity (score_fusion.h), which old indexes do not have
+  // How texts are cut into words (simile/text/words.h): the language, and the rules' version.
+  std::string language = "none";
+  int64_t word_rules = kWordRules;
 
   void visit(OptionVisitor& v);  // the members of manifest.json
 };
@@ -43,6 +55,9 @@ struct GraphInfo {
   int64_t rows = 0;     // vectors in the graph
   int64_t breadth = 0;  // of a search for ten documents
   double recall = 0;    // share of the ten nearest that such a search found when the graph was made
+  // The share of hits that a search by vectors and words also finds with the graph, measured at the
+  // same time (none: the graph is of an earlier version, so such a search scans all vectors).
+  std::optional<double> agreement = std::nullopt;
 };
 
 // Called while a graph is made, with the number of vectors inserted so far and of all vectors (both

@@ -10,12 +10,12 @@
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/index/detail/metadata_columns.h"
+#include "simile/data/detail/filter_node.h"
 
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kFormat = 7;
+constexpr int64_t kFormat = 8;
 
 void check_metadata(const Document& document) {
   try {
@@ -65,7 +65,7 @@ void write_sealed(const std::string& path, Json json) {
   write_file_atomic(path, dump_json(json) + "\n");
 }
 
-// What search.json has.
+// The content of search.json.
 struct SettingsFile {
   SearchSettings settings;
   void visit(OptionVisitor& v) {
@@ -84,11 +84,23 @@ SearchSettings parse_settings(const Json& json, const std::string& path) {
   return file.settings;
 }
 
+// `remedy`: what to do where it is damaged.
+SearchSettings read_settings(const std::string& path, const std::string& remedy) {
+  const Json json = read_json(path);
+  check_seal(json, path, remedy);
+  return parse_settings(json, path);
+}
+
 IndexedModel parse_manifest(const Json& json, const std::string& path) {
   const int64_t format = JsonObject(json, path).integer("format", 1, int64_t{1} << 32);
   SIMILE_CHECK(format == kFormat, ErrorKind::kInput,
                "{}: format {}, this program reads format {}; build the index again", path, format,
                kFormat);
+  const int64_t rules = JsonObject(json, path).integer_or("word_rules", 1, 1, 1 << 20);
+  SIMILE_CHECK(rules == kWordRules, ErrorKind::kInput,
+               "{}: texts were cut into words by rules {}, this program has rules {} and would not "
+               "find the same words; build the index again",
+               path, rules, kWordRules);
   check_seal(json, path, "build the index again");
   IndexedModel model;
   read_json_options(dump_json(json, -1), path, model);
@@ -125,21 +137,9 @@ void write_manifest(const std::string& folder, const IndexedModel& model) {
 
 IndexedModel read_manifest(const std::string& folder) {
   const std::string path = join_path(folder, kManifest);
-  SIMILE_CHECK(file_exists(path), ErrorKind::kInput, "'{}' is not an index folder: it has no {}",
-               folder, kManifest);
+  SIMILE_CHECK(file_exists(path), ErrorKind::kInput, "'{}' is not an index folder: it has no {}{}",
+               folder, kManifest, describe_leftovers(folder));
   return parse_manifest(read_json(path), path);
-}
-
-void write_settings(const std::string& path, const SearchSettings& settings) {
-  const Json json = settings_json(settings);
-  parse_settings(json, path);  // refuses what could not be read
-  write_sealed(path, json);
-}
-
-SearchSettings read_settings(const std::string& path, const std::string& remedy) {
-  const Json json = read_json(path);
-  check_seal(json, path, remedy);
-  return parse_settings(json, path);
 }
 
 SegmentKind segment_kind(const IndexedModel& model, int64_t number) {
@@ -188,6 +188,38 @@ IndexDescription read_index_description(const std::string& path) {
 
 namespace simile {
 
+std::string describe_search(const SearchSettings& settings) {
+  const double weight = settings.by_vectors() ? settings.fusion.weight : 0;
+  if (!settings.by_words() || weight == 1) return "vectors only";
+  if (weight == 0) return "words only";
+  return fmt::format("vectors and words, {}, weight {:g}", settings.fusion.rule, weight);
+}
+
+std::vector<std::string> search_modes(const SearchSettings& settings) {
+  std::vector<std::string> modes = kSearchModes;
+  std::stable_partition(modes.begin(), modes.end(),
+                        [&](const std::string& mode) { return mode == settings.mode; });
+  return modes;
+}
+
+SearchSettings read_search_settings(const std::string& path) {
+  detail::read_manifest(path);
+  return detail::read_settings(join_path(path, detail::kSearch), "build the index again");
+}
+
+SearchSettings read_model_search_settings(const std::string& folder) {
+  const std::string file = join_path(folder, detail::kSearch);
+  if (!file_exists(file)) return {};
+  return detail::read_settings(file, "remove it: searches then take the default weight");
+}
+
+void write_search_settings(const std::string& path, const SearchSettings& settings) {
+  const std::string file = join_path(path, detail::kSearch);
+  const detail::Json json = detail::settings_json(settings);
+  detail::parse_settings(json, file);  // refuses what could not be read
+  detail::write_sealed(file, json);
+}
+
 void IndexedModel::visit(OptionVisitor& v) {
   v.required("model", name);
   v.required("fingerprint", fingerprint);
@@ -222,6 +254,8 @@ void IndexedModel::visit(OptionVisitor& v) {
   if (spread != 1) measured = spread;
   v.field("spread", measured, {});
   spread = measured.value_or(1);
+  v.field("language", language, language_info());
+  v.field("word_rules", word_rules, OptionInfo{"", "", 1, 1 << 20}.required());
 }
 
 }  // namespace simile

@@ -32,7 +32,7 @@ std::string some_words(RandomStream& stream, int count) {
   return text;
 }
 
-// Of up to five passages that overlap, or none.
+// A document of up to five overlapping passages, or none.
 Document some_document(const std::string& id, RandomStream& stream) {
   Document document{id, some_words(stream, 12)};
   document.metadata = stream.below(2) == 0 ? R"({"part":"a"})" : R"({"part":"b"})";
@@ -206,7 +206,8 @@ TEST_F(PassageSearchTest, HitsTellWhereTheirPassageStands) {
   ASSERT_EQ(hits[0].size(), 1u);
   EXPECT_EQ(hits[0][0].text, "wind sail");
   ASSERT_TRUE(hits[0][0].passage);
-  EXPECT_EQ(hits[0][0].passage->characters, (Passage{7, 16}));
+  EXPECT_EQ(hits[0][0].passage->begin, 7);
+  EXPECT_EQ(hits[0][0].passage->end, 16);
   EXPECT_EQ(hits[0][0].passage->number, 2);
   EXPECT_EQ(hits[0][0].passage->of, 3);
   ASSERT_EQ(hits[1].size(), 1u);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "simile/core/check.h"
-#include "simile/encode/predictor.h"
 
 namespace simile {
 
@@ -56,7 +55,7 @@ std::shared_ptr<const Reranker> load_reranker(const std::string& model, const Lo
   const auto encoder =
       std::make_shared<const SentenceEncoder>(load_encoder(model, "fp32", load, events));
   return std::make_shared<const Reranker>(
-      encoder, load_heads(open_model_folder(model, silent_events())), model);
+      encoder, load_heads(open_model_folder(model, silent_events(), ModelUse::kPairs)), model);
 }
 
 }  // namespace simile

@@ -31,8 +31,8 @@ class Reranker {
                             EventSink& events, EncodeCounts* counts = nullptr,
                             bool raw = false) const;
 
-  // Gives all hits such a score in place of that of the search, which becomes `by_search`, orders
-  // them by it, equal ones as they stood, and keeps the first top_k.
+  // Scores all hits and orders them by the new score; equal ones keep their order. The score of the
+  // search becomes `by_search`. Keeps the first top_k.
   void rerank(const std::string& query, std::vector<SearchHit>& hits, int64_t top_k,
               EventSink& events, EncodeCounts* counts = nullptr) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds that end before their commit and go on.
+// Builds that end before their commit and are resumed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -2,9 +2,7 @@
 #include "simile/index/score_fusion.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <vector>
 
 #include "simile/core/check.h"
 
@@ -40,40 +38,12 @@ void take_reciprocal_ranks(double* scores, int64_t count, const double* not_foun
   }
 }
 
-// (s + shift) / (max + shift)
-void divide_by_highest(double* scores, int64_t count, double shift) {
-  const double highest = *std::max_element(scores, scores + count) + shift;
-  for (int64_t i = 0; i < count; ++i) {
-    scores[i] = highest > 0 ? (scores[i] + shift) / highest : 0;
-  }
-}
-
 void check_cosines(const double* scores, int64_t count) {
-  constexpr double kLimit = 1 + 1e-3;  // cosines of floats may be a little beyond 1
-  const auto other = std::find_if(scores, scores + count,
-                                  [](double score) { return !(std::fabs(score) <= kLimit); });
+  const auto* const other = std::find_if_not(scores, scores + count, may_be_cosine);
   SIMILE_CHECK(other == scores + count, ErrorKind::kUsage,
                "the rule max takes cosines, from -1 to 1, and a vector's score is {}: "
                "the model compares its vectors in another way; take zsum or rrf",
                *other);
-}
-
-void scale_vector_scores(FusionRule rule, double spread, double* scores, int64_t count) {
-  if (rule == FusionRule::kZSum) return standardise(scores, count);
-  if (rule == FusionRule::kReciprocalRank) return take_reciprocal_ranks(scores, count, nullptr);
-  if (rule == FusionRule::kCosine) {
-    std::transform(scores, scores + count, scores, [&](double score) { return score / spread; });
-    return;
-  }
-  check_cosines(scores, count);
-  divide_by_highest(scores, count, 1);
-}
-
-void scale_word_scores(FusionRule rule, double* scores, int64_t count) {
-  constexpr double kNotFound = 0;
-  if (rule == FusionRule::kZSum) return standardise(scores, count);
-  if (rule == FusionRule::kReciprocalRank) return take_reciprocal_ranks(scores, count, &kNotFound);
-  divide_by_highest(scores, count, 0);
 }
 
 }  // namespace
@@ -87,12 +57,42 @@ FusionRule parse_fusion_rule(const std::string& name) {
   return FusionRule::kMax;
 }
 
+bool may_be_cosine(double score) {
+  constexpr double kLimit = 1 + 1e-3;  // cosines of floats may be a little beyond 1
+  return std::fabs(score) <= kLimit;
+}
+
+double FusedScore::of_vector(double score) const {
+  if (rule == FusionRule::kCosine) return score / spread;
+  return highest_vector + 1 > 0 ? (score + 1) / (highest_vector + 1) : 0;
+}
+
+double FusedScore::of_words(double score) const {
+  return highest_words > 0 ? score / highest_words : 0;
+}
+
+void scale_scores(FusionRule rule, double spread, double* vectors, double* words, int64_t count) {
+  constexpr double kNotFound = 0;
+  if (count == 0) return;
+  if (rule == FusionRule::kZSum) {
+    standardise(vectors, count);
+    standardise(words, count);
+  } else if (rule == FusionRule::kReciprocalRank) {
+    take_reciprocal_ranks(vectors, count, nullptr);
+    take_reciprocal_ranks(words, count, &kNotFound);
+  } else {
+    if (rule == FusionRule::kMax) check_cosines(vectors, count);
+    const FusedScore fused{rule, 1, spread, *std::max_element(vectors, vectors + count),
+                           *std::max_element(words, words + count)};
+    std::transform(vectors, vectors + count, vectors, [&](double s) { return fused.of_vector(s); });
+    std::transform(words, words + count, words, [&](double s) { return fused.of_words(s); });
+  }
+}
+
 void fuse_scores(FusionRule rule, double weight, double spread, double* vectors, double* words,
                  int64_t count) {
-  if (count == 0) return;
-  scale_vector_scores(rule, spread, vectors, count);
-  scale_word_scores(rule, words, count);
-  for (int64_t i = 0; i < count; ++i) vectors[i] = weight * vectors[i] + (1 - weight) * words[i];
+  scale_scores(rule, spread, vectors, words, count);
+  for (int64_t i = 0; i < count; ++i) vectors[i] = fuse_scaled(weight, vectors[i], words[i]);
 }
 
 const std::vector<std::string>& spread_texts() {

@@ -44,15 +44,16 @@ struct FusionOptions {
 
   static OptionInfo weight_info() {
     return {
-        "share of the vectors in the scores of a hybrid, the rest being BM25's; an evaluation of "
-        "a ranking with judgements of dev chooses its own",
+        "share of the vectors in the scores of a hybrid; the rest is BM25's. An evaluation of a "
+        "ranking with judgements of dev chooses its own",
         "", 0, 1};
   }
   static OptionInfo rule_info() {
     return choice_info(
-        "how a hybrid adds the scores of a query: cosine, the similarity itself to BM25 as a share "
-        "of the highest; zsum, both with mean 0 and deviation 1; rrf, reciprocal ranks; max, both "
-        "as shares of the highest",
+        "how a hybrid combines the scores of a query: cosine, the similarity itself and BM25 as a "
+        "share of the highest; zsum, both with mean 0 and deviation 1; rrf, reciprocal ranks; max, "
+        "both as shares of the highest; zsum and rrf need the scores of all documents, which takes "
+        "longer in a large index",
         {"cosine", "zsum", "rrf", "max"});
   }
   void visit(OptionVisitor& v) {
@@ -61,15 +62,39 @@ struct FusionOptions {
   }
 };
 
-// vectors[i] becomes the fused score of document i, words[i] its scaled one. Errors:
-// ErrorKind::kUsage for the rule max and a vector's score that is no cosine.
+inline double fuse_scaled(double weight, double vector, double word) {
+  return weight * vector + (1 - weight) * word;
+}
+
+// The rules cosine and max as a function of a document's two scores, given the highest of all
+// documents. It never falls when one of the scores rises, also in rounded numbers.
+struct FusedScore {
+  FusionRule rule;
+  double weight, spread;
+  double highest_vector, highest_words;
+
+  double of_vector(double score) const;  // V
+  double of_words(double score) const;   // W
+  double operator()(double by_vector, double by_words) const {
+    return fuse_scaled(weight, of_vector(by_vector), of_words(by_words));
+  }
+};
+
+// Whether the rule max takes a vector's score.
+bool may_be_cosine(double score);
+
+// V and W of each document, in place. Errors: ErrorKind::kUsage for the rule max and a vector's
+// score that is not a cosine.
+void scale_scores(FusionRule rule, double spread, double* vectors, double* words, int64_t count);
+// Scales both, then vectors[i] becomes the fused score of document i. Errors: those of
+// scale_scores().
 void fuse_scores(FusionRule rule, double weight, double spread, double* vectors, double* words,
                  int64_t count);
 
-// How far apart a model's similarity puts texts that have nothing in common: the cosines of one
-// model lie between 0 and 1, of another between 0.7 and 1, and dot products have no limits. The
-// spread is the mean similarity of each of these sentences with itself less that of two different
-// ones. It belongs to the model, so an index of any size and an evaluation scale alike.
+// The sentences that measure the spread of a model's similarities: the cosines of one model lie
+// between 0 and 1, those of another between 0.7 and 1, and dot products have no limits. The spread
+// is the mean similarity of each of these unrelated sentences with itself minus that of two
+// different ones. It belongs to the model, so an index of any size and an evaluation scale alike.
 const std::vector<std::string>& spread_texts();
 // scores[i * n + j]: text i as a query, text j as a document. 1 where the mean is not above 0.
 double similarity_spread(const std::vector<double>& scores);
@@ -88,11 +113,12 @@ double similarity_spread(const std::vector<double>& scores);
 struct Bm25 {
   double k1 = 1.2, b = 0.75;
 
-  float weight(int64_t documents, int64_t document_frequency, int64_t count, int64_t length,
-               double mean_length) const {
+  static double idf(int64_t documents, int64_t document_frequency) {
     const auto N = static_cast<double>(documents), df = static_cast<double>(document_frequency);
+    return std::log(1 + (N - df + 0.5) / (df + 0.5));
+  }
+  float weight(double idf, int64_t count, int64_t length, double mean_length) const {
     const auto tf = static_cast<double>(count);
-    const double idf = std::log(1 + (N - df + 0.5) / (df + 0.5));
     const double relative = mean_length > 0 ? static_cast<double>(length) / mean_length : 0;
     return static_cast<float>(idf * tf / (tf + k1 * (1 - b + b * relative)));
   }

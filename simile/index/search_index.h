@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder of documents and their vectors that can be searched:
 //
-//   manifest.json            format, model fingerprint and name, precision, dimension, metric,
-//   checksum documents.sqlite         ids, texts and metadata, and which segments count
-//   (document_store.h) segments/segment-<n>.bin vectors and their keys, never changed
-//   (segment_file.h)
+//   manifest.json             format, model fingerprint and name, precision, dimension, metric,
+//                             checksum
+//   documents.sqlite          ids, texts, metadata and the list of segments (document_store.h)
+//   segments/segment-<n>.bin  vectors and their keys, never changed (segment_file.h)
 //
 // A change writes the vectors it adds into a segment of their own and then commits the documents
 // with the list of segments, so a crash at any point leaves the index as it was before or after.
-// It costs what it changes. Several processes may change an index: each waits for its turn and goes
-// on from what the one before left. Who searches sees every change that was committed when the
-// search began, and waits for a change only while it is committed. The index takes vectors and
-// knows its model only by name and fingerprint; opening it with another fingerprint is refused.
+// Its cost is in proportion to its size. Several processes may change an index: each waits for its
+// turn and continues from the state that the one before left. A search sees every change that was
+// committed when it began, and waits for a change only during its commit. The index takes vectors
+// and knows its model only by name and fingerprint; opening it with another fingerprint is refused.
 //
 // Everything has a checksum (docs/decisions/0015-checksums.md, 0016-index-segments.md): manifest,
 // lists and keys are verified by opening, vectors before they are first searched, documents when
@@ -30,9 +30,9 @@
 #include <vector>
 
 #include "simile/core/matrix.h"
+#include "simile/data/metadata_filter.h"
 #include "simile/index/document_store.h"
 #include "simile/index/indexed_model.h"
-#include "simile/index/metadata_filter.h"
 #include "simile/index/search_query.h"
 #include "simile/index/search_settings.h"
 #include "simile/neighbours/exact_search.h"
@@ -46,34 +46,42 @@ class SearchIndex {
   // `fingerprint` and `model_name` are those of the model at hand.
   static SearchIndex open(const std::string& path, const std::string& fingerprint,
                           const std::string& model_name, Access access = Access::kRead);
-  // For what needs no model: removing, merging, asking for what is there.
+  // For work that needs no model: removing, merging, reading documents.
   static SearchIndex open_without_model(const std::string& path, Access access);
   SearchIndex(SearchIndex&&) noexcept;
   ~SearchIndex();
 
   // queries [q, dimension]; the best top_k documents of each by their vectors, best first.
   std::vector<std::vector<SearchHit>> search(const Matrix<float>& queries, int64_t top_k) const;
-  // The same by what `settings` say. Equal scores stand in the order of adding, and scores are the
+  // The same by `settings`. Hits with equal scores are in the order of adding, and scores have the
   // bits of an evaluation of the same documents in this order. Errors: kUsage for queries that lack
-  // what the mode needs.
+  // the vectors or words that the mode needs.
   std::vector<std::vector<SearchHit>> search(const SearchQueries& queries, int64_t top_k,
                                              const SearchSettings& settings) const;
 
-  // Whether any document matches the filter: whether a search by vectors would find one. Looks at
-  // metadata alone, from the first segment on until one has such a document. Errors: as a search
-  // with a filter.
-  bool matches(const MetadataFilter& filter) const;
+  // Counts, in total and by their metadata, the documents that each query finds without a limit on
+  // top_k: all that pass the filter and are similar enough; by words alone, those that share a word
+  // with the query. Without queries: all that pass the filter. At most `most_values` values per
+  // facet. Errors (kUsage): a column that no document has.
+  std::vector<MatchCounts> count(const SearchQueries& queries, const SearchSettings& settings,
+                                 const std::vector<Facet>& facets, int64_t most_values) const;
 
-  // Reads what filters go by, so that the first one that names a column finds it there; searches go
-  // on meanwhile. Returns early when `ends` became true. Errors: as a search with a filter.
+  // Calls take(document) for documents that match, in the order of adding, behind the one with the
+  // key `after` (0: from the first on), until it returns false or has `limit` of them. Returns the
+  // key of the last one taken; 0: there are no more. Errors: as a search with a filter.
+  int64_t list(const MetadataFilter& filter, int64_t after, int64_t limit,
+               const std::function<bool(const Document&)>& take) const;
+
+  // Reads the metadata columns, so that the first filter on a column need not wait; searches
+  // continue meanwhile. Returns early when `ends` became true. Errors: as a search with a filter.
   void prepare_filters(const std::atomic<bool>& ends) const;
 
-  // The documents nearest to the one with this id, itself left out, without a model: its vector and
-  // text are the query. Of a document with passages each asks for itself, and a score is the
-  // highest that one of them gets. Errors (kInput): an id that is not there.
+  // The documents nearest to the one with this id, except itself. Needs no model: its vector and
+  // text are the query. If it has passages, each is a query, and a hit keeps its highest score.
+  // `how` has everything but queries. Errors (kInput): an id that is not there.
   std::vector<SearchHit> search_like(const std::string& id, int64_t top_k,
                                      const SearchSettings& settings,
-                                     const MetadataFilter& filter = {}, bool exact = false) const;
+                                     const SearchQueries& how = {}) const;
 
   // Whether a document has this id.
   bool has(const std::string& id) const;
@@ -97,19 +105,30 @@ class SearchIndex {
   int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors);
   // Returns how many were removed. Errors (kInput): an id that is not there; then nothing is.
   int64_t remove(const std::vector<std::string>& ids);
-  // Writes all vectors anew in as few segments as possible, without those whose documents are gone,
-  // and removes files of segments that a killed process left. Then makes the graph that the index's
+  // Removes the documents that match, all of them at once, or with `dry_run` only counts them.
+  // Returns how many. Errors: as a search with a filter.
+  int64_t remove_matching(const MetadataFilter& filter, bool dry_run = false);
+  // Changes metadata alone; vectors, texts and the order stay. The members of a patch, a JSON
+  // object, replace members of the same names, and null removes one (RFC 7396). All or nothing;
+  // returns how many documents have changed. Errors (kInput): an unknown id, a patch that is not an
+  // object, metadata that are too large.
+  struct MetadataPatch {
+    std::string id, patch;
+  };
+  int64_t change_metadata(const std::vector<MetadataPatch>& patches);
+  // Rewrites all vectors into as few segments as possible, without those whose documents are gone,
+  // and removes segment files that a killed process left. Then makes the graph that the index's
   // settings ask for, where it has none of nearly all its vectors; meanwhile the index can be
   // searched and changed. A merge by another process at that time leaves the index without.
-  // `renews_graph`: one that is there is made anew.
+  // `renews_graph`: rebuild an existing graph.
   void merge(const GraphProgress& progress = {}, bool renews_graph = false);
 
   IndexInfo info() const;
+  // The model of info(), which reads the index's state besides.
+  const IndexedModel& model() const;
 
  private:
   struct Parts;
-  static std::unique_ptr<Parts> open_parts(const std::string& path, IndexedModel model,
-                                           Access access);
   explicit SearchIndex(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -56,7 +56,7 @@ class SearchIndexTest : public testing::Test {
     return ids;
   }
 
-  // Of who opens the index or searches in it.
+  // Expects an error from opening the index or searching in it.
   void expect_error(ErrorKind kind, const std::string& message) {
     try {
       found(open(), 1, 0, 1);
@@ -291,7 +291,7 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
 TEST_F(SearchIndexTest, AnIndexOfAnEarlierFormatIsToBeBuiltAgain) {
   build();
   write(file("manifest.json"), R"({"format":3,"model":"m","fingerprint":"f"})");
-  expect_error(ErrorKind::kInput, "format 3, this program reads format 7; build the index again");
+  expect_error(ErrorKind::kInput, "format 3, this program reads format 8; build the index again");
 }
 
 TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfASegmentIsRefused) {

@@ -16,20 +16,21 @@ inline const std::vector<std::string> kApproximate = {"auto", "never", "always"}
 constexpr int64_t kApproximateRows = 50000;  // documents from which on auto makes a graph
 constexpr double kLeastRecall = 0.5, kMostRecall = 0.999;
 
-// Whether an index has a graph of its vectors, by which a search looks at few of them
-// (docs/decisions/0019-approximate-index.md). Building and merging go by it.
+// Whether building and merging make a graph of an index's vectors, so that a search looks at only a
+// few of them (docs/decisions/0019-approximate-index.md).
 struct ApproximateOptions {
   std::string approximate = "auto";
   double recall = 0.95;
 
   void visit(OptionVisitor& v) {
     v.field("approximate", approximate,
-            choice_info("a graph for searches by vectors alone: auto from 50,000 vectors on, and "
-                        "only if it reaches the recall; never; always",
-                        kApproximate));
+            choice_info(
+                "make a graph for searches by vectors and by both: auto from 50,000 vectors on, "
+                "unless the mode is lexical, and only if it reaches the recall; never; always",
+                kApproximate));
     OptionInfo info{
-        "share of the ten nearest documents that a search by the graph should find, as "
-        "measured with vectors of the index's own"};
+        "share of the ten nearest documents that a search by the graph should find, measured with "
+        "the index's own vectors"};
     info.minimum = kLeastRecall;
     info.maximum = kMostRecall;
     v.field("recall", recall, info);
@@ -44,9 +45,8 @@ struct SearchSettings {
   ApproximateOptions approximate = {};  // of building and merging, not of a search
 
   void visit(OptionVisitor& v) {
-    v.field(
-        "mode", mode,
-        choice_info("what a search goes by: the vectors, the words (BM25), or both", kSearchModes));
+    v.field("mode", mode,
+            choice_info("rank by the vectors, the words (BM25), or both", kSearchModes));
     fusion.visit(v);
   }
 
@@ -57,16 +57,17 @@ struct SearchSettings {
 // "vectors only", "words only", or "vectors and words, cosine, weight 0.875".
 std::string describe_search(const SearchSettings& settings);
 
-// All there are, that of the settings first.
+// All modes, the one of the settings first.
 std::vector<std::string> search_modes(const SearchSettings& settings);
 
-// Those of the index folder at `path`, and in their place others. Errors: kInput for a folder that
-// is not an index, and for settings that are missing, damaged or not allowed.
+// Reads or replaces the settings of the index folder at `path`. Errors: kInput for a folder that is
+// not an index, and for settings that are missing, damaged or not allowed.
 SearchSettings read_search_settings(const std::string& path);
 void write_search_settings(const std::string& path, const SearchSettings& settings);
 
-// A model folder may hold the same file: the hybrid weight that its training chose on dev, with
-// which indexes of that model and evaluations of hybrid:MODEL begin. Without it: the defaults. Errors: as above.
+// A model folder may hold the same file: the hybrid weight that its training chose on dev, from
+// which indexes of that model and evaluations of hybrid:MODEL start. Without it: the defaults.
+// Errors: see above.
 SearchSettings read_model_search_settings(const std::string& folder);
 
 }  // namespace simile

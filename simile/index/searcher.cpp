@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <utility>
 
@@ -50,12 +51,7 @@ class OwnWork : public SearchWork {
  private:
   std::shared_ptr<const SentenceEncoder> load_encoder() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (encoder_ == nullptr) {
-      static_cast<IndexModelOptions&>(options_) = as_index_says(options_, path_, model_);
-      const LoadedModel loaded = load_model(options_, events_);
-      check_fingerprint(path_, model_, loaded.fingerprint, options_.model);
-      encoder_ = loaded.encoder;
-    }
+    if (encoder_ == nullptr) encoder_ = load_model_of(path_, model_, options_, events_);
     return encoder_;
   }
 
@@ -78,7 +74,19 @@ class OwnWork : public SearchWork {
   std::shared_ptr<const Reranker> reranker_;
 };
 
-// What make() returns, computed as a part of a search. It may go on when the caller no longer waits.
+// The key that a cursor is; 0 without one.
+int64_t parse_cursor(const std::optional<std::string>& cursor) {
+  if (!cursor) return 0;
+  int64_t key = 0;
+  const char* const end = cursor->data() + cursor->size();
+  const auto [at, error] = std::from_chars(cursor->data(), end, key);
+  if (error == std::errc() && at == end && key > 0) return key;
+  throw OptionError(ErrorKind::kUsage, "list", "cursor",
+                    fmt::format("\"cursor\" is '{}'; expected one that an earlier page gave",
+                                cursor->substr(0, 40)));
+}
+
+// Computes make() as a part of a search. It may continue after the caller has stopped waiting.
 template <typename Make>
 auto run(SearchWork& work, int64_t queries, const Make& make) {
   const auto made = std::make_shared<decltype(make())>();
@@ -86,19 +94,15 @@ auto run(SearchWork& work, int64_t queries, const Make& make) {
   return std::move(*made);
 }
 
-SearchQueries part_of(const SearchQueries& queries, int64_t begin, int64_t end) {
-  SearchQueries part;
-  part.filter = queries.filter;
-  part.exact = queries.exact;
-  if (!queries.texts.empty()) {
-    part.texts.assign(queries.texts.begin() + begin, queries.texts.begin() + end);
-  }
-  if (queries.vectors.rows > 0) {
-    part.vectors = Matrix<float>(end - begin, queries.vectors.cols);
-    std::copy_n(queries.vectors.row(begin), part.vectors.values.size(),
-                part.vectors.values.begin());
-  }
-  return part;
+SearchQueries queries_of(const SearchRequest& request) {
+  SearchQueries queries;
+  if (request.query) queries.texts = *request.query;
+  queries.vectors = request.vectors();
+  queries.filter = parse_filter(request.filter);
+  queries.exact = request.exact;
+  queries.min_similarity = request.min_similarity;
+  queries.explain = request.explain;
+  return queries;
 }
 
 std::vector<std::vector<int64_t>> show_marks(const std::string& text, const WordMarker& marker) {
@@ -109,20 +113,13 @@ std::vector<std::vector<int64_t>> show_marks(const std::string& text, const Word
   return marks;
 }
 
-// In quotes, as a filter may name it.
-std::string quoted(const std::string& column) {
-  std::string name = "\"";
-  for (const char c : column) name += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return name + "\"";
-}
-
 }  // namespace
 
 Searcher Searcher::open(const std::string& path, const SearcherOptions& options,
                         EventSink& events) {
   auto index = std::make_shared<const SearchIndex>(
       SearchIndex::open_without_model(path, SearchIndex::Access::kRead));
-  auto work = std::make_shared<OwnWork>(path, index->info().model, options, events);
+  auto work = std::make_shared<OwnWork>(path, index->model(), options, events);
   return {std::move(index), read_search_settings(path), std::move(work)};
 }
 
@@ -133,23 +130,27 @@ Searcher::Searcher(std::shared_ptr<const SearchIndex> index, const SearchSetting
 SearchReply Searcher::search(const SearchRequest& request) const {
   request.check();
   const SearchSettings settings = request.over(settings_);
-  const SearchWork::Results results =
-      request.like ? find_like(request, settings) : find(request, settings);
   SearchReply reply;
   reply.mode = settings.mode;
+  std::vector<MatchCounts> counts;
+  const SearchWork::Results results =
+      request.like ? find_like(request, settings) : find(request, settings, counts);
   bool any = false;
   for (size_t i = 0; i < results.size(); ++i) {
     const bool is_marked = request.marks && request.query;
-    const WordMarker marker(is_marked ? (*request.query)[i] : "");
-    std::vector<FoundDocument>& hits = reply.results.emplace_back().hits;
-    for (const SearchHit& hit : results[i]) {
-      hits.push_back(show_hit(hit, request.text));
-      if (request.marks) hits.back().marks = show_marks(hit.text, marker);
+    const WordMarker marker(is_marked ? (*request.query)[i] : "", index_->model().language);
+    SearchResult& result = reply.results.emplace_back();
+    const auto end = std::min(results[i].size(), static_cast<size_t>(request.hits_shown()));
+    for (auto at = static_cast<size_t>(request.offset); at < end; ++at) {
+      const SearchHit& hit = results[i][at];
+      result.hits.push_back(show_hit(hit, request.text));
+      if (request.marks) result.hits.back().marks = show_marks(hit.text, marker);
     }
-    any = any || !hits.empty();
+    if (request.counts()) result.take(request, std::move(counts[i]));
+    any = any || !results[i].empty();
   }
   if (any || results.empty()) return reply;
-  std::vector<std::string> warnings = explain_no_hits(request.metadata_filter());
+  std::vector<std::string> warnings = explain_no_hits(parse_filter(request.filter));
   if (!warnings.empty()) reply.warnings = std::move(warnings);
   return reply;
 }
@@ -161,13 +162,10 @@ std::vector<FoundDocument> Searcher::search(const std::string& query, int64_t to
   return search(request).results[0].hits;
 }
 
-SearchWork::Results Searcher::find(const SearchRequest& request,
-                                   const SearchSettings& settings) const {
-  SearchQueries queries;
-  if (request.query) queries.texts = *request.query;
-  queries.vectors = request.vectors;
-  queries.filter = request.metadata_filter();
-  queries.exact = request.exact;
+SearchWork::Results Searcher::find(const SearchRequest& request, const SearchSettings& settings,
+                                   std::vector<MatchCounts>& counts) const {
+  SearchQueries queries = queries_of(request);
+  if (request.vector) check_dimension(queries.vectors.cols);
   if (settings.by_vectors() && queries.vectors.rows == 0) {
     queries.vectors = work_->embed(queries.texts, request.prompt_name.value_or(""));
   }
@@ -178,45 +176,88 @@ SearchWork::Results Searcher::find(const SearchRequest& request,
   SearchWork::Results results;
   for (int64_t begin = 0; begin < count; begin += together) {
     const int64_t end = std::min(count, begin + together);
-    auto found = run(*work_, end - begin,
-                     [index = index_, part = part_of(queries, begin, end), hits, settings] {
-                       return index->search(part, hits, settings);
-                     });
+    auto found =
+        run(*work_, end - begin, [index = index_, part = queries.part(begin, end), hits, settings] {
+          return index->search(part, hits, settings);
+        });
     for (std::vector<SearchHit>& of_query : found) {
       if (!request.rerank) work_->see(of_query);
       results.push_back(std::move(of_query));
     }
   }
   if (request.rerank) {
-    work_->rerank(queries.texts, request.top_k, results);
+    work_->rerank(queries.texts, request.hits_shown(), results);
     for (std::vector<SearchHit>& of_query : results) work_->see(of_query);
+  }
+  if (request.counts()) {
+    counts = run(
+        *work_, count,
+        [index = index_, queries, settings, facets = request.parsed_facets(),
+         most = request.facet_values] { return index->count(queries, settings, facets, most); });
   }
   return results;
 }
 
+ListReply Searcher::list(const ListRequest& request) const {
+  const MetadataFilter filter = parse_filter(request.filter);
+  const int64_t after = parse_cursor(request.cursor);
+  auto [reply, counts] =
+      run(*work_, 1,
+          [index = index_, request, filter, after, facets = request.parsed_facets(),
+           most_bytes = work_->page_bytes()] {
+            std::pair<ListReply, std::vector<MatchCounts>> made;
+            int64_t bytes = 0;
+            const auto take = [&](const Document& document) {
+              bytes += static_cast<int64_t>(document.id.size() + document.title.size() +
+                                            (request.text ? document.text.size() : 0) +
+                                            document.metadata.size());
+              const bool fits = bytes <= most_bytes || made.first.documents.empty();
+              if (fits) made.first.documents.push_back(show_document(document, request.text));
+              return fits;
+            };
+            if (request.limit > 0) {
+              const int64_t last = index->list(filter, after, request.limit, take);
+              if (last > 0) made.first.cursor = std::to_string(last);
+            }
+            if (request.counts()) {
+              SearchQueries all;
+              all.filter = filter;
+              made.second = index->count(all, {}, facets, request.facet_values);
+            }
+            return made;
+          });
+  if (request.counts()) reply.take(request, std::move(counts[0]));
+  return std::move(reply);
+}
+
+void Searcher::check_dimension(int64_t numbers) const {
+  const int64_t expected = index_->model().dimension;
+  if (numbers == expected) return;
+  throw OptionError(ErrorKind::kUsage, "search", "vector",
+                    fmt::format("\"vector\" has {} numbers; expected {}, as the index's vectors "
+                                "have",
+                                numbers, expected));
+}
+
 SearchWork::Results Searcher::find_like(const SearchRequest& request,
                                         const SearchSettings& settings) const {
-  auto hits = run(*work_, 1, [index = index_, request, settings] {
-    return index->search_like(*request.like, request.top_k, settings, request.metadata_filter(),
-                              request.exact);
-  });
+  auto hits =
+      run(*work_, 1,
+          [index = index_, id = *request.like, how = queries_of(request), settings,
+           most = request.hits_to_find()] { return index->search_like(id, most, settings, how); });
   work_->see(hits);
   return {std::move(hits)};
 }
 
-// Where it is the filter. None if it cannot be told, as in an index that was changed meanwhile.
+// Where it is the filter. Empty if not known, as in an index that changed meanwhile.
 std::vector<std::string> Searcher::explain_no_hits(const MetadataFilter& filter) const {
   if (filter.matches_all()) return {};
   const auto look = [index = index_, filter] {
-    std::vector<std::string> warnings;
-    if (index->matches(filter)) return warnings;
-    warnings.emplace_back("no document of the index matches the filter");
-    for (const std::string& column : filter.columns()) {
-      const MetadataFilter has_it(fmt::format("{0} = x or {0} != x", quoted(column)));
-      if (index->matches(has_it)) continue;
-      warnings.push_back(fmt::format("no document has {} in its metadata", quoted(column)));
-    }
-    return warnings;
+    SearchQueries all;
+    all.filter = filter;
+    const bool any = index->count(all, {}, {}, 0)[0].documents > 0;
+    return any ? std::vector<std::string>()
+               : std::vector<std::string>{"no document of the index matches the filter"};
   };
   try {
     return run(*work_, 1, look);

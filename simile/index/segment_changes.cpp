@@ -8,7 +8,6 @@
 #include <set>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 
 #include "simile/core/file.h"
@@ -24,36 +23,7 @@ constexpr int64_t kSegmentRows = kFullSegment;
 constexpr int64_t kTailRows = 2048;
 constexpr size_t kTailSegments = 8;  // the one that is added included
 
-constexpr int64_t kCountedRows = 256;  // of one CountedBlock
-
-// Copies rows of words with numbers of their own to a file that is written, where a word has
-// another number, which is looked up once.
-class RowCopier {
- public:
-  using WordOf = std::function<std::string_view(int32_t)>;
-  RowCopier(size_t words, WordOf word_of) : words_(words), word_of_(std::move(word_of)) {}
-
-  void add(std::vector<WordCount> row, WordFileWriter& words) {
-    if (numbers_.empty() || words.rows() == 0) numbers_.assign(words_, -1);  // another file
-    for (WordCount& entry : row) {
-      int32_t& number = numbers_[static_cast<size_t>(entry.word)];
-      if (number < 0) number = words.number_of(word_of_(entry.word));
-      entry.word = number;
-    }
-    words.add_row(row);
-  }
-
- private:
-  size_t words_;
-  WordOf word_of_;
-  std::vector<int32_t> numbers_;
-};
-
-// The words of some documents, with numbers of their own.
-struct CountedBlock {
-  std::vector<std::string> words;
-  std::vector<std::vector<WordCount>> rows;
-};
+constexpr int64_t kCountedRows = 2048;  // whose words are held at a time
 
 std::vector<std::string_view> texts_of(const std::vector<Document>& documents) {
   std::vector<std::string_view> texts;
@@ -61,21 +31,6 @@ std::vector<std::string_view> texts_of(const std::vector<Document>& documents) {
     for (int64_t i = 0; i < document.vectors(); ++i) texts.push_back(document.text_of(i));
   }
   return texts;
-}
-
-CountedBlock count_block(const std::vector<std::string_view>& texts, int64_t begin, int64_t end) {
-  CountedBlock block;
-  std::unordered_map<std::string, int32_t> numbers;
-  for (int64_t i = begin; i < end; ++i) {
-    std::vector<WordCount>& row = block.rows.emplace_back();
-    for (auto& [word, count] : count_words(texts[static_cast<size_t>(i)])) {
-      const auto next = static_cast<int32_t>(numbers.size());
-      const auto [place, is_new] = numbers.emplace(word, next);
-      if (is_new) block.words.push_back(std::move(word));
-      row.push_back({place->second, count});
-    }
-  }
-  return block;
 }
 
 }  // namespace
@@ -89,33 +44,43 @@ void SegmentSink::add(const std::vector<Document>& documents, const Matrix<float
                       const std::vector<VectorKey>& keys) {
   const std::vector<std::string_view> texts = texts_of(documents);
   const auto count = static_cast<int64_t>(texts.size());
-  std::vector<CountedBlock> blocks(static_cast<size_t>((count + kCountedRows - 1) / kCountedRows));
-  run_parallel_blocks(count, kCountedRows, [&](int64_t begin, int64_t end) {
-    blocks[static_cast<size_t>(begin / kCountedRows)] = count_block(texts, begin, end);
-  });
-  std::vector<RowCopier> copiers;
-  for (const CountedBlock& block : blocks) {
-    copiers.emplace_back(block.words.size(), [&block](int32_t i) -> std::string_view {
-      return block.words[static_cast<size_t>(i)];
-    });
-  }
+  std::vector<std::vector<std::pair<std::string, uint32_t>>> counted;
+  std::vector<WordCount> row;
   std::vector<char> converted;
   const StoredRows rows(vectors.values.data(), count, model_.dimension);
   add_rows(as_stored(rows, count, converted), keys, [&](int64_t i, WordFileWriter& words) {
-    const auto at = static_cast<size_t>(i / kCountedRows);
-    copiers[at].add(blocks[at].rows[static_cast<size_t>(i % kCountedRows)], words);
+    if (i % kCountedRows == 0) {
+      counted.resize(static_cast<size_t>(std::min(kCountedRows, count - i)));
+      run_parallel(static_cast<int64_t>(counted.size()), 1, [&](int64_t j) {
+        counted[static_cast<size_t>(j)] =
+            count_words(texts[static_cast<size_t>(i + j)], model_.language);
+      });
+    }
+    row.clear();
+    for (const auto& [word, n] : counted[static_cast<size_t>(i % kCountedRows)]) {
+      row.push_back({words.number_of(word), n});
+    }
+    words.add_row(row);
   });
 }
 
 void SegmentSink::add(const Segment& segment, const std::vector<int64_t>& removed) {
   const WordFile& source = segment.words();
-  const std::vector<std::vector<WordCount>> words_of = source.by_row();
-  RowCopier copier(static_cast<size_t>(source.words()),
-                   [&source](int32_t i) { return source.word(i); });
-  std::vector<VectorKey> run;  // of rows that follow one another
+  std::vector<std::vector<WordCount>> words_of = source.by_row();
+  std::vector<int32_t> numbers;  // of the source's words in the file that is written; -1: unknown
+  std::vector<VectorKey> run;    // of rows that follow one another
   int64_t first = 0;
   const AddWords add_words = [&](int64_t i, WordFileWriter& words) {
-    copier.add(words_of[static_cast<size_t>(first + i)], words);
+    if (numbers.empty() || words.rows() == 0) {  // another file
+      numbers.assign(static_cast<size_t>(source.words()), -1);
+    }
+    std::vector<WordCount>& row = words_of[static_cast<size_t>(first + i)];
+    for (WordCount& entry : row) {
+      int32_t& number = numbers[static_cast<size_t>(entry.word)];
+      if (number < 0) number = words.number_of(source.word(entry.word));
+      entry.word = number;
+    }
+    words.add_row(row);
   };
   std::vector<char> converted;
   const auto flush = [&] {
@@ -200,28 +165,34 @@ size_t merge_begin(const std::vector<SegmentRow>& segments,
              : begin;
 }
 
-std::vector<SegmentRow> rewrite_segments(const Segments& segments, size_t begin,
-                                         const DocumentStore::RemovedWithin& removed_within,
-                                         SegmentSink& sink) {
-  std::vector<SegmentRow> dropped;
+SegmentChange rewrite_segments(SegmentSink sink, const Segments& segments, size_t begin,
+                               const DocumentStore::RemovedWithin& removed_within,
+                               const std::function<void(SegmentSink&)>& add) {
+  SegmentChange change;
   for (size_t i = begin; i < segments.size(); ++i) {
-    const SegmentRow& row = segments[i]->row();
-    sink.add(*segments[i], removed_within(row));
+    change.dropped.push_back(segments[i]->row());
+    sink.add(*segments[i], removed_within(change.dropped.back()));
     segments[i]->release_vectors();
-    dropped.push_back(row);
   }
-  return dropped;
+  if (add) add(sink);
+  change.written = sink.finish();
+  return change;
 }
 
-std::vector<std::string> unused_files(const std::string& folder, const StoreState& state) {
-  std::set<std::string> used = {kManifest, kSearch, kDocuments,
-                                std::string(kDocuments) + "-journal"};
+std::set<std::string> used_files(const StoreState& state) {
+  std::set<std::string> used = {kManifest, kSearch, kDocuments};
   if (state.graph) used.insert(join_path(kSegments, graph_name(state.graph->number)));
   for (const SegmentRow& segment : state.segments) {
     const std::string path = join_path(kSegments, segment_name(segment.number));
     used.insert(path);
     used.insert(words_path(path));
   }
+  return used;
+}
+
+std::vector<std::string> unused_files(const std::string& folder, const StoreState& state) {
+  std::set<std::string> used = used_files(state);
+  used.insert(std::string(kDocuments) + "-journal");
   std::vector<std::string> unused;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;

@@ -38,7 +38,7 @@ namespace detail {
 class WordFile;
 }
 
-// What a vector is of.
+// Identifies the document or passage of a vector.
 struct VectorKey {
   int64_t key = 0;
   uint64_t content = 0;  // a hash of what has this key, by which it is recognised

@@ -4,20 +4,23 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <mutex>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/index/detail/manifest.h"
+#include "simile/index/detail/word_file.h"
+#include "simile/index/detail/word_search.h"
+#include "simile/neighbours/detail/top_rows.h"
 
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kQueriesTogether = 1024;  // bounds what all segments' hits take
 constexpr int64_t kScoredByStep = 40;     // vectors of a scan that take as long as a step of a walk
 constexpr int64_t kSmallSegment = 16384;  // rows; several are searched at a time, each by a thread
-
-using SegmentHits = std::vector<std::vector<Hit>>;  // of each query
 
 LiveSegment::Rows live_rows(const Segment& segment, const std::vector<int64_t>& removed) {
   LiveSegment::Rows rows;
@@ -36,11 +39,7 @@ LiveSegment::Rows live_rows(const Segment& segment, const std::vector<int64_t>& 
   return rows;
 }
 
-bool is_better(const IndexHit& a, const IndexHit& b) {
-  return a.score != b.score ? a.score > b.score : a.vector.key < b.vector.key;
-}
-
-// Of those in the order of their keys, segment_of() giving each; their keys do not mix.
+// `list` is in the order of its keys, which do not mix; segment_of() gives each segment.
 template <typename List, typename SegmentOf>
 FoundVector find_among(const List& list, int64_t key, const SegmentOf& segment_of) {
   const auto after = std::upper_bound(
@@ -48,7 +47,7 @@ FoundVector find_among(const List& list, int64_t key, const SegmentOf& segment_o
       [&](int64_t wanted, const auto& each) { return wanted < segment_of(each)->row().first_key; });
   if (after == list.begin()) return {};
   const Segment* const segment = segment_of(*std::prev(after));
-  return {segment, segment->find(key)};
+  return {segment, segment->find(key), std::prev(after) - list.begin()};
 }
 
 }  // namespace
@@ -85,15 +84,25 @@ std::shared_ptr<const Segment> SegmentCache::open_one(const SegmentRow& row) con
                                          segment_kind(model_, row.number), row);
 }
 
+struct LiveSegment::WordCounts {
+  std::once_flag once;
+  int64_t total_length = 0;
+  std::vector<int64_t> rows_with;  // by word
+};
+
 LiveSegment::LiveSegment(std::shared_ptr<const Segment> segment,
                          const std::vector<int64_t>& removed, const LiveSegment* earlier)
     : segment_(std::move(segment)) {
   if (removed.empty()) return;
   const int64_t live = segment_->size() - static_cast<int64_t>(removed.size());
-  // Of one segment keys are only ever removed: as many are the same ones.
-  rows_ = earlier != nullptr && earlier->size() == live
-              ? earlier->rows_
-              : std::make_shared<const Rows>(live_rows(*segment_, removed));
+  // Keys of a segment are only ever removed, so an equal number means the same keys.
+  if (earlier != nullptr && earlier->size() == live) {
+    rows_ = earlier->rows_;
+    word_counts_ = earlier->word_counts_;
+  } else {
+    rows_ = std::make_shared<const Rows>(live_rows(*segment_, removed));
+    word_counts_ = std::make_shared<WordCounts>();
+  }
 }
 
 LiveSegment::LiveSegment(const LiveSegment& live, const char* allowed) : segment_(live.segment_) {
@@ -110,9 +119,47 @@ int64_t LiveSegment::find(int64_t row) const {
   return place != rows_->end() && *place == row ? place - rows_->begin() : -1;
 }
 
-SegmentSet::SegmentSet(const Segments& segments, const StoreSnapshot& snapshot,
-                       const SegmentSet* earlier, std::shared_ptr<const SegmentGraph> graph)
-    : generation_(snapshot.state.generation), graph_(std::move(graph)) {
+const LiveSegment::WordCounts& LiveSegment::word_counts() const {
+  WordCounts& counts = *word_counts_;
+  std::call_once(counts.once, [&] {
+    const WordFile& words = segment_->words();
+    std::vector<char> is_live(static_cast<size_t>(segment_->size()));
+    for (const int64_t row : *rows_) {
+      is_live[static_cast<size_t>(row)] = 1;
+      counts.total_length += words.length(row);
+    }
+    for (int64_t i = 0; i < words.words(); ++i) {
+      const WordPostings found = words.postings(i);
+      counts.rows_with.push_back(
+          std::count_if(found.rows, found.rows + found.size,
+                        [&](uint16_t row) { return is_live[size_t{row}] != 0; }));
+    }
+  });
+  return counts;
+}
+
+int64_t LiveSegment::total_length() const {
+  return rows_ == nullptr ? segment_->words().total_length() : word_counts().total_length;
+}
+
+int64_t LiveSegment::rows_with(int64_t word) const {
+  return rows_ == nullptr ? segment_->words().rows_with(word)
+                          : word_counts().rows_with[static_cast<size_t>(word)];
+}
+
+struct SegmentSet::Words {
+  std::once_flag once;
+  std::optional<WordSearch> search;
+};
+
+SegmentSet::SegmentSet(const IndexedModel& model, const Segments& segments,
+                       const StoreSnapshot& snapshot, const SegmentSet* earlier,
+                       std::shared_ptr<const SegmentGraph> graph)
+    : model_(&model),
+      generation_(snapshot.state.generation),
+      metadata_generation_(snapshot.state.metadata_generation),
+      graph_(std::move(graph)),
+      words_(std::make_shared<Words>()) {
   std::map<const Segment*, const LiveSegment*> known;
   if (earlier != nullptr) {
     for (const LiveSegment& live : earlier->segments_) known.emplace(&live.segment(), &live);
@@ -125,18 +172,25 @@ SegmentSet::SegmentSet(const Segments& segments, const StoreSnapshot& snapshot,
 }
 
 SegmentSet SegmentSet::only(const std::vector<char>& allowed) const {
-  SegmentSet set(generation_, graph_);
+  SegmentSet set = *this;
+  set.words_ = std::make_shared<Words>();
   const char* next = allowed.data();
-  for (const LiveSegment& live : segments_) {
-    set.segments_.emplace_back(live, next);
-    next += live.size();
+  for (LiveSegment& live : set.segments_) {
+    const int64_t size = live.size();
+    live = LiveSegment(live, next);
+    next += size;
   }
   return set;
 }
 
-void check_dimension(const Matrix<float>& queries, const IndexedModel& model) {
-  SIMILE_CHECK(queries.cols == model.dimension || queries.rows == 0, ErrorKind::kInput,
-               "index: queries of size {}, expected {}", queries.cols, model.dimension);
+const WordSearch& SegmentSet::words() const {
+  std::call_once(words_->once, [this] { words_->search.emplace(segments_, model_->language); });
+  return *words_->search;
+}
+
+void SegmentSet::check_queries(const Matrix<float>& queries) const {
+  SIMILE_CHECK(queries.cols == model_->dimension || queries.rows == 0, ErrorKind::kInput,
+               "index: queries of size {}, expected {}", queries.cols, model_->dimension);
 }
 
 int64_t SegmentSet::size_of_graph() const {
@@ -147,55 +201,101 @@ int64_t SegmentSet::size_of_graph() const {
   return size;
 }
 
-int64_t SegmentSet::choose_breadth(int64_t top_k) const {
-  if (graph_ == nullptr || top_k <= 0) return 0;
+int64_t SegmentSet::choose_breadth(int64_t top_k, int64_t of_ten, int64_t least) const {
+  if (graph_ == nullptr || top_k <= 0 || of_ten == 0) return 0;
   const int64_t size = size_of_graph();
   const int64_t wanted = std::max(top_k, kNearest);
   if (wanted > size / kScoredByStep) return 0;
-  const int64_t breadth = graph_->row().breadth * wanted / kNearest;
+  const int64_t breadth = std::max(least, of_ten * wanted / kNearest);
   // A walk passes by vectors whose documents are gone or not allowed.
   const double live = static_cast<double>(size) / static_cast<double>(graph_->row().rows);
   const double scored = static_cast<double>(breadth * kScoredByStep) / live;
   return scored < static_cast<double>(size) ? breadth : 0;
 }
 
-std::vector<std::vector<IndexHit>> SegmentSet::search(const Matrix<float>& queries, int64_t top_k,
-                                                      const IndexedModel& model, bool exact) const {
-  check_dimension(queries, model);
-  verify_vectors();
-  const int64_t breadth = exact ? 0 : choose_breadth(top_k);
-  Hits results;
-  for (int64_t first = 0; first < queries.rows; first += kQueriesTogether) {
-    const int64_t count = std::min(kQueriesTogether, queries.rows - first);
-    search_block({queries.row(first), count, top_k, model, breadth}, results);
+std::vector<IndexHits> SegmentSet::search(const Matrix<float>& queries, int64_t top_k,
+                                          bool exact) const {
+  const int64_t of_ten = exact || graph_ == nullptr ? 0 : graph_->row().breadth;
+  std::vector<IndexHits> results;
+  for (const auto& found :
+       find_best(queries, {nullptr, 0, top_k, {choose_breadth(top_k, of_ten, 0)}})) {
+    IndexHits& hits = results.emplace_back();
+    for (const Hit& hit : found) {
+      const double score = hit.score;
+      hits.push_back({vector(hit.id), score, score, std::nullopt});
+    }
   }
   return results;
 }
 
-void SegmentSet::search_block(const Block& block, Hits& results) const {
-  Hits hits(static_cast<size_t>(block.count));
-  size_t first = 0;
-  if (block.breadth > 0) {
-    walk(block, hits);
-    first = static_cast<size_t>(graph_->row().segments);
-  }
-  scan(block, {first, segments_.size()}, hits);
-  for (std::vector<IndexHit>& of_query : hits) {
-    const auto kept =
-        std::min(of_query.size(), static_cast<size_t>(std::max<int64_t>(block.top_k, 0)));
-    const auto end = of_query.begin() + static_cast<std::ptrdiff_t>(kept);
-    std::partial_sort(of_query.begin(), end, of_query.end(), is_better);
-    of_query.erase(end, of_query.end());
-    results.push_back(std::move(of_query));
+SegmentSet::Found SegmentSet::search_nearest(const Matrix<float>& queries, int64_t top_k,
+                                             int64_t least, const CandidateWalk& walk) const {
+  const int64_t breadth = choose_breadth(top_k, walk.breadth, least);
+  return find_best(queries, {nullptr, 0, std::max(least, breadth), {breadth, walk.without}});
+}
+
+void SegmentSet::score(const float* queries, int64_t count, double* scores) const {
+  const int64_t all = size();
+  std::vector<double> of_segment;
+  for (const LiveSegment& live : segments_) {
+    of_segment.resize(static_cast<size_t>(count * live.size()));
+    exact_scores(live.segment().vectors(), live.size(), queries, count, model_->metric,
+                 of_segment.data(), live.rows());
+    for (int64_t i = 0; i < count; ++i) {
+      std::copy_n(of_segment.data() + i * live.size(), live.size(), scores + i * all);
+    }
+    scores += live.size();
   }
 }
 
-void SegmentSet::scan(const Block& block, std::pair<size_t, size_t> range, Hits& hits) const {
-  std::vector<SegmentHits> found(segments_.size());
+void SegmentSet::score_rows(const float* query, const std::vector<int64_t>& rows,
+                            double* scores) const {
+  std::vector<int64_t> within;
+  for (size_t first = 0; first < rows.size(); first += within.size()) {
+    const int64_t s = rows[first] >> kGraphShift;
+    within.clear();
+    for (size_t i = first; i < rows.size() && rows[i] >> kGraphShift == s; ++i) {
+      within.push_back(row_within(rows[i]));
+    }
+    exact_scores(segments_[static_cast<size_t>(s)].segment().vectors(),
+                 static_cast<int64_t>(within.size()), query, 1, model_->metric, scores + first,
+                 within.data());
+  }
+}
+
+int64_t SegmentSet::size() const {
+  return std::accumulate(segments_.begin(), segments_.end(), int64_t{0},
+                         [](int64_t sum, const LiveSegment& live) { return sum + live.size(); });
+}
+
+SegmentSet::Found SegmentSet::find_best(const Matrix<float>& vectors, Queries queries) const {
+  check_queries(vectors);
+  verify_vectors();
+  queries.vectors = vectors.values.data();
+  queries.count = vectors.rows;
+  Found hits(static_cast<size_t>(vectors.rows));
+  size_t first = 0;
+  if (queries.walk.breadth > 0) {
+    walk(queries, hits);
+    first = static_cast<size_t>(graph_->row().segments);
+  }
+  scan(queries, {first, segments_.size()}, hits);
+  for (std::vector<Hit>& of_query : hits) {
+    const auto kept =
+        std::min(of_query.size(), static_cast<size_t>(std::max<int64_t>(queries.top_k, 0)));
+    const auto end = of_query.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::partial_sort(of_query.begin(), end, of_query.end(), better_hit);
+    of_query.erase(end, of_query.end());
+  }
+  return hits;
+}
+
+void SegmentSet::scan(const Queries& queries, std::pair<size_t, size_t> range, Found& hits) const {
+  std::vector<Found> found(segments_.size());
   const auto search_one = [&](size_t i) {
     const LiveSegment& live = segments_[i];
-    found[i] = exact_search(live.segment().vectors(), live.size(), block.queries, block.count,
-                            block.top_k, block.model.metric, live.rows());
+    found[i] = exact_search(live.segment().vectors(), live.size(), queries.vectors, queries.count,
+                            queries.top_k, model_->metric, live.rows());
   };
   std::vector<size_t> small;
   for (size_t i = range.first; i < range.second; ++i) {
@@ -209,9 +309,9 @@ void SegmentSet::scan(const Block& block, std::pair<size_t, size_t> range, Hits&
                [&](int64_t i) { search_one(small[static_cast<size_t>(i)]); });
   for (size_t query = 0; query < hits.size(); ++query) {
     for (size_t i = range.first; i < range.second; ++i) {
+      const auto begin = static_cast<int64_t>(i) << kGraphShift;
       for (const Hit& hit : found[i][query]) {
-        const double score = hit.score;
-        hits[query].push_back({segments_[i].vector(hit.id), score, score, std::nullopt});
+        hits[query].push_back({begin + segments_[i].row(hit.id), hit.score});
       }
     }
   }
@@ -221,41 +321,33 @@ FoundVector SegmentSet::find(int64_t key) const {
   return find_among(segments_, key, [](const LiveSegment& live) { return &live.segment(); });
 }
 
-bool SegmentSet::is_live(int64_t row_of_graph) const {
-  return segments_[static_cast<size_t>(row_of_graph >> kGraphShift)].find(row_of_graph &
-                                                                          (kFullSegment - 1)) >= 0;
+int64_t SegmentSet::row_of(int64_t key) const {
+  const FoundVector found = find(key);
+  return (found.number << kGraphShift) + found.row;
 }
 
-void SegmentSet::walk(const Block& block, Hits& hits) const {
-  const auto segment_of = [this](int64_t row) -> const LiveSegment& {
-    return segments_[static_cast<size_t>(row >> kGraphShift)];
-  };
+void SegmentSet::walk(const Queries& queries, Found& hits) const {
   const int64_t size = size_of_graph();
   WalkSettings settings;
-  settings.top_k = block.top_k;
-  settings.breadth = block.breadth;
+  settings.top_k = queries.top_k;
+  settings.breadth = queries.walk.breadth;
   settings.most_scored = graph_->row().rows;
   if (size < graph_->row().rows) {
     settings.most_scored = size;  // a scan costs that
     settings.accepts = [&](uint32_t row) { return is_live(row); };
   }
   const GraphWalker& walker = graph_->walker();
-  const std::pair<size_t, size_t> in_graph = {0, static_cast<size_t>(graph_->row().segments)};
-  run_parallel(block.count, 1, [&](int64_t i) {
-    const float* const query = block.queries + i * block.model.dimension;
-    const auto found = walker.search(query, settings);
-    auto& of_query = hits[static_cast<size_t>(i)];
-    if (!found || static_cast<int64_t>(found->size()) < std::min(block.top_k, size)) {
-      Hits exact(1);
-      scan({query, 1, block.top_k, block.model, 0}, in_graph, exact);
-      of_query = std::move(exact.front());
-      return;
+  run_parallel(queries.count, 1, [&](int64_t i) {
+    const float* const query = queries.vectors + i * model_->dimension;
+    WalkSettings own = settings;
+    if (queries.walk.without != nullptr) own.without = queries.walk.without[i];
+    auto found = walker.search(query, own);
+    if (!found || static_cast<int64_t>(found->size()) < std::min(queries.top_k, size)) {
+      Found exact(1);
+      scan({query, 1, queries.top_k, {}}, {0, static_cast<size_t>(graph_->row().segments)}, exact);
+      found = std::move(exact.front());
     }
-    for (const Hit& hit : *found) {
-      const double score = hit.score;
-      const VectorKey vector = segment_of(hit.id).segment().vector(hit.id & (kFullSegment - 1));
-      of_query.push_back({vector, score, score, std::nullopt});
-    }
+    hits[static_cast<size_t>(i)] = std::move(*found);
   });
 }
 

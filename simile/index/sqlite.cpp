@@ -15,8 +15,8 @@ namespace {
 // "SIML": marks the file as ours.
 constexpr int64_t kApplication = 0x53494d4c;
 
-// The fields of the file's header that never change (sqlite.org/fileformat.html): 4096 bytes a page,
-// a rollback journal; schema format 4, UTF-8, the application.
+// The fields of the file's header that never change (sqlite.org/fileformat.html): 4096 bytes a
+// page, a rollback journal; schema format 4, UTF-8, the application.
 constexpr size_t kPageFieldsAt = 16, kPageFieldBytes = 8;
 constexpr char kPageFields[kPageFieldBytes + 1] = "\x10\0\1\1\0\x40\x20\x20";
 constexpr size_t kSchemaFieldsAt = 44, kSchemaFieldBytes = 48;
@@ -27,7 +27,8 @@ constexpr int kWaitMinutes = 10;  // for other processes' changes
 
 bool is_of_system(int code) {
   return code == SQLITE_FULL || code == SQLITE_READONLY || code == SQLITE_IOERR ||
-         code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PERM;
+         code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PERM ||
+         code == SQLITE_NOMEM;
 }
 
 std::string hint_for(int code) {
@@ -104,6 +105,15 @@ void Database::execute(const std::string& sql) const {
   if (code != SQLITE_OK) fail(code);
 }
 
+void Database::copy_to(const std::string& path) const {
+  const Database copy(path, Access::kCreate);
+  sqlite3_backup* const backup = sqlite3_backup_init(copy.handle_, "main", handle_, "main");
+  if (backup == nullptr) copy.fail(sqlite3_errcode(copy.handle_));
+  sqlite3_backup_step(backup, -1);
+  const int code = sqlite3_backup_finish(backup);
+  if (code != SQLITE_OK) copy.fail(code);
+}
+
 int64_t Database::read_number(const char* sql) const {
   Statement statement(*this, sql);
   SIMILE_CHECK(statement.step(), ErrorKind::kInput, "{}: not a document store of this program",
@@ -118,8 +128,8 @@ void Database::check_in_place() const {
       ErrorKind::kIo, "{}: another index was built in its place; open it again", path_);
 }
 
-Statement::Statement(const Database& database, const char* sql) : database_(database) {
-  const int code = sqlite3_prepare_v2(database.handle(), sql, -1, &statement_, nullptr);
+Statement::Statement(const Database& database, const std::string& sql) : database_(database) {
+  const int code = sqlite3_prepare_v2(database.handle(), sql.c_str(), -1, &statement_, nullptr);
   if (code != SQLITE_OK) database.fail(code);
 }
 

@@ -2,8 +2,11 @@
 #include "simile/index/store_state.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
+#include <type_traits>
 
 #include "simile/core/check.h"
 #include "simile/core/hash.h"
@@ -30,28 +33,64 @@ constexpr const char* kTables =
     "INTEGER NOT NULL, rows INTEGER NOT NULL, checksum TEXT NOT NULL);CREATE TABLE removed (key "
     "INTEGER PRIMARY KEY);CREATE TABLE graph (number INTEGER NOT NULL, segments INTEGER NOT NULL, "
     "rows INTEGER NOT NULL, breadth INTEGER NOT NULL, found INTEGER NOT NULL, checksum TEXT NOT "
-    "NULL);CREATE TABLE state (generation INTEGER NOT NULL, next_key INTEGER NOT NULL, "
-    "next_segment INTEGER NOT NULL, documents INTEGER NOT NULL, removed_rows INTEGER NOT NULL, "
-    "removed_sum INTEGER NOT NULL, checksum TEXT NOT NULL);INSERT INTO state VALUES (0, 0, 0, 0, "
-    "0, 0, '')";
+    "NULL, fused_breadth INTEGER NOT NULL, agreed INTEGER NOT NULL);CREATE TABLE state (generation "
+    "INTEGER NOT NULL, next_key INTEGER NOT NULL, next_segment INTEGER NOT NULL, documents INTEGER "
+    "NOT NULL, removed_rows INTEGER NOT NULL, removed_sum INTEGER NOT NULL, changed_sum INTEGER "
+    "NOT NULL, metadata_generation INTEGER NOT NULL, checksum TEXT NOT NULL)";
 
 uint64_t hash_of_key(int64_t key) {
   return hash64({reinterpret_cast<const char*>(&key), sizeof key});
 }
 
+// The columns of the tables with these rows, in their order.
+template <typename Row>
+auto columns_of(Row& row) {
+  if constexpr (std::is_same_v<std::remove_const_t<Row>, SegmentRow>) {
+    return std::tie(row.number, row.first_key, row.last_key, row.rows, row.checksum);
+  } else if constexpr (std::is_same_v<std::remove_const_t<Row>, GraphRow>) {
+    return std::tie(row.number, row.segments, row.rows, row.breadth, row.found, row.checksum,
+                    row.fused_breadth, row.agreed);
+  } else {
+    return std::tie(row.generation, row.next_key, row.next_segment, row.documents, row.removed_rows,
+                    row.removed_sum, row.changed_sum, row.metadata_generation);
+  }
+}
+
+void take(const Statement& from, int column, int64_t& out) { out = from.number(column); }
+void take(const Statement& from, int column, uint64_t& out) {
+  out = static_cast<uint64_t>(from.number(column));
+}
+void take(const Statement& from, int column, std::string& out) { out = from.text(column); }
+
+// The next row of a table, if there is one.
+template <typename Row>
+std::optional<Row> read_row(Statement& select) {
+  if (!select.step()) return std::nullopt;
+  Row row;
+  int column = 0;
+  std::apply([&](auto&... member) { (take(select, column++, member), ...); }, columns_of(row));
+  return row;
+}
+
+// `more`: a last column.
+template <typename Row, typename... More>
+void insert_row(const Database& database, const std::string& table, const Row& row,
+                const More&... more) {
+  const auto columns = std::tuple_cat(columns_of(row), std::tie(more...));
+  std::string places = "?";
+  for (size_t i = 1; i < std::tuple_size_v<decltype(columns)>; ++i) places += ", ?";
+  Statement insert(database, fmt::format("INSERT INTO {} VALUES ({})", table, places));
+  int column = 0;
+  std::apply([&](const auto&... value) { (insert.bind(++column, value), ...); }, columns);
+  insert.run();
+}
+
 std::string seal_of_state(const StoreState& state) {
-  std::string text =
-      fmt::format("{} {} {} {} {} {}", state.generation, state.next_key, state.next_segment,
-                  state.documents, state.removed_rows, state.removed_sum);
+  std::string text = fmt::format("{}", fmt::join(columns_of(state), " "));
   for (const SegmentRow& segment : state.segments) {
-    text += fmt::format("\n{} {} {} {} {}", segment.number, segment.first_key, segment.last_key,
-                        segment.rows, segment.checksum);
+    text += fmt::format("\n{}", fmt::join(columns_of(segment), " "));
   }
-  if (state.graph) {
-    const GraphRow& graph = *state.graph;
-    text += fmt::format("\ngraph {} {} {} {} {} {}", graph.number, graph.segments, graph.rows,
-                        graph.breadth, graph.found, graph.checksum);
-  }
+  if (state.graph) text += fmt::format("\ngraph {}", fmt::join(columns_of(*state.graph), " "));
   return hash_bytes(text);
 }
 
@@ -66,25 +105,9 @@ void sort_segments(std::vector<SegmentRow>& segments) {
             [](const SegmentRow& a, const SegmentRow& b) { return a.first_key < b.first_key; });
 }
 
-std::optional<GraphRow> read_graph(const Database& database) {
-  Statement select(database, "SELECT number, segments, rows, breadth, found, checksum FROM graph");
-  if (!select.step()) return std::nullopt;
-  return GraphRow{select.number(0), select.number(1), select.number(2),
-                  select.number(3), select.number(4), select.text(5)};
-}
-
 void set_graph(const Database& database, const std::optional<GraphRow>& graph, StoreState& state) {
-  Statement(database, "DELETE FROM graph").run();
-  if (graph) {
-    Statement(database, "INSERT INTO graph VALUES (?, ?, ?, ?, ?, ?)")
-        .bind(1, graph->number)
-        .bind(2, graph->segments)
-        .bind(3, graph->rows)
-        .bind(4, graph->breadth)
-        .bind(5, graph->found)
-        .bind(6, graph->checksum)
-        .run();
-  }
+  database.execute("DELETE FROM graph");
+  if (graph) insert_row(database, "graph", *graph);
   state.graph = graph;
 }
 
@@ -117,13 +140,7 @@ void drop_segment(const Database& database, const SegmentRow& segment, StoreStat
 }
 
 void insert_segment(const Database& database, const SegmentRow& segment, StoreState& state) {
-  Statement(database, "INSERT INTO segments VALUES (?, ?, ?, ?, ?)")
-      .bind(1, segment.number)
-      .bind(2, segment.first_key)
-      .bind(3, segment.last_key)
-      .bind(4, segment.rows)
-      .bind(5, segment.checksum)
-      .run();
+  insert_row(database, "segments", segment);
   state.segments.push_back(segment);
   state.next_segment = std::max(state.next_segment, segment.number + 1);
 }
@@ -138,26 +155,22 @@ void create_state(const Database& database, int64_t first_key) {
 }
 
 StoreState read_state(const Database& database) {
-  StoreState state;
+  // By names, which damage may have changed.
   Statement counts(database,
                    "SELECT generation, next_key, next_segment, documents, removed_rows, "
-                   "removed_sum, checksum FROM state");
-  SIMILE_CHECK(counts.step(), ErrorKind::kInput, "{}: not a document store of this program",
+                   "removed_sum, changed_sum, metadata_generation, checksum FROM state");
+  const std::optional<StoreState> read = read_row<StoreState>(counts);
+  SIMILE_CHECK(read, ErrorKind::kInput, "{}: not a document store of this program",
                database.path());
-  state.generation = counts.number(0);
-  state.next_key = counts.number(1);
-  state.next_segment = counts.number(2);
-  state.documents = counts.number(3);
-  state.removed_rows = counts.number(4);
-  state.removed_sum = static_cast<uint64_t>(counts.number(5));
+  StoreState state = *read;
   Statement segments(database, "SELECT number, first_key, last_key, rows, checksum FROM segments");
-  while (segments.step()) {
-    state.segments.push_back({segments.number(0), segments.number(1), segments.number(2),
-                              segments.number(3), segments.text(4)});
-  }
+  while (auto segment = read_row<SegmentRow>(segments)) state.segments.push_back(*segment);
   sort_segments(state.segments);
-  state.graph = read_graph(database);
-  check_seal_of(counts.text(6) == seal_of_state(state), database, "list of segments");
+  Statement graph(
+      database,
+      "SELECT number, segments, rows, breadth, found, checksum, fused_breadth, agreed FROM graph");
+  state.graph = read_row<GraphRow>(graph);
+  check_seal_of(counts.text(8) == seal_of_state(state), database, "list of segments");
   return state;
 }
 
@@ -193,17 +206,8 @@ void change_segments(const Database& database, const SegmentChange& change, Stor
 }
 
 void write_state(const Database& database, const StoreState& state) {
-  Statement(database,
-            "UPDATE state SET generation = ?, next_key = ?, next_segment = ?, documents = ?, "
-            "removed_rows = ?, removed_sum = ?, checksum = ?")
-      .bind(1, state.generation)
-      .bind(2, state.next_key)
-      .bind(3, state.next_segment)
-      .bind(4, state.documents)
-      .bind(5, state.removed_rows)
-      .bind(6, static_cast<int64_t>(state.removed_sum))
-      .bind(7, seal_of_state(state))
-      .run();
+  database.execute("DELETE FROM state");
+  insert_row(database, "state", state, seal_of_state(state));
 }
 
 }  // namespace detail

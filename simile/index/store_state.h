@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which segments and which graph an index has: what document_store.h keeps of them, and a change.
+// The segments and the graph of an index, as document_store.h stores them, and a change of them.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,12 @@ struct GraphRow {
   int64_t breadth = 0;  // of a search for ten documents
   int64_t found = 0;    // of the 10,000 nearest that such searches should have found
   std::string checksum = {};
+  // The breadth of a search by both for ten documents; 0: its vectors are scanned.
+  int64_t fused_breadth = 0;
+  int64_t agreed = 0;  // of 10,000 hits of such searches as many are those without the graph
 };
 
-// What counts.
+// The committed state of an index.
 struct StoreState {
   int64_t generation = 0;  // changes so far
   int64_t next_key = 1;
@@ -29,6 +32,8 @@ struct StoreState {
   int64_t documents = 0;
   int64_t removed_rows = 0;          // number of keys in the table `removed`
   uint64_t removed_sum = 0;          // of hash64() of each of them, modulo 2^64
+  uint64_t changed_sum = 0;          // of the hashes of metadata that were changed, modulo 2^64
+  int64_t metadata_generation = 0;   // the last one that changed metadata alone
   std::vector<SegmentRow> segments;  // by their keys
   std::optional<GraphRow> graph = {};
 
@@ -40,10 +45,10 @@ struct StoreSnapshot {
   std::vector<int64_t> removed;  // rising
 };
 
-// Those of `keys`, which rise, that are within the segment.
+// The `keys`, which rise, that are within the segment.
 std::vector<int64_t> keys_within(const SegmentRow& segment, const std::vector<int64_t>& keys);
 
-// What a change does to the segments.
+// The changes to the segments in one commit.
 struct SegmentChange {
   std::vector<SegmentRow> dropped;  // with their removed keys
   std::vector<SegmentRow> written;
@@ -56,8 +61,8 @@ struct SegmentChange {
 
 }  // namespace simile
 
-// The tables segments, removed, graph and state of a document store. Call these within a transaction.
-// Errors (kInput): the tables are not what was written.
+// The tables segments, removed, graph and state of a document store. Call these within a
+// transaction. Errors (kInput): the tables are not what was written.
 namespace simile::detail {
 
 class Database;

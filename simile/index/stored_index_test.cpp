@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index that keeps its vectors in halves or bytes, beside one of floats that holds what these
-// stand for: all it does is the same, to the bit.
+// An index that stores halves or bytes, beside one of the floats that these represent: all results
+// are the same, to the bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

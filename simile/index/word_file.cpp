@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "simile/core/check.h"
 #include "simile/core/detail/file_header.h"
-#include "simile/core/error.h"
 #include "simile/core/hash.h"
 #include "simile/text/words.h"
 
@@ -17,12 +17,12 @@ namespace {
 
 struct WordHeader {
   char magic[16] = "simile words\0\0\0";
-  uint32_t version = 1;
-  uint32_t zero = 0;
+  uint32_t version = 2;
+  uint32_t frequent = 0;
   int64_t rows = 0;
   int64_t words = 0;
   int64_t word_bytes = 0;
-  int64_t posting_bytes = 0;
+  int64_t postings = 0;
   char segment[kChecksumDigits] = {};
   char contents[kChecksumDigits] = {};
   char checksum[kChecksumDigits] = {};
@@ -40,17 +40,38 @@ void append_all(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-// What stands behind the header.
+uint32_t read_number(const char*& at) {
+  uint32_t number = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    number |= uint32_t{byte & 0x7FU} << shift;
+    if (byte < 0x80) return number;
+  }
+}
+
+// The number of bytes behind the header.
 size_t content_bytes(const WordHeader& header) {
   const auto words = static_cast<size_t>(header.words), rows = static_cast<size_t>(header.rows);
-  return 2 * (words + 1) * sizeof(int64_t) + (words + rows) * sizeof(uint32_t) +
-         static_cast<size_t>(header.word_bytes) + static_cast<size_t>(header.posting_bytes);
+  const auto numbers = 2 * (words + 1) + rows + kLengthClasses + 2 * size_t{header.frequent};
+  return numbers * sizeof(uint32_t) + static_cast<size_t>(header.postings) * 3 +
+         static_cast<size_t>(header.word_bytes);
+}
+
+// The least length of each class: quantiles of `lengths`.
+std::vector<uint32_t> length_classes(std::vector<uint32_t> lengths) {
+  std::sort(lengths.begin(), lengths.end());
+  std::vector<uint32_t> least(kLengthClasses);
+  for (size_t i = 0; i < least.size() && !lengths.empty(); ++i) {
+    least[i] = lengths[i * lengths.size() / least.size()];
+  }
+  return least;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, uint32_t>> count_words(std::string_view text) {
-  std::vector<std::string> words = split_words(text);
+std::vector<std::pair<std::string, uint32_t>> count_words(std::string_view text,
+                                                          const std::string& language) {
+  std::vector<std::string> words = split_words(text, language);
   std::sort(words.begin(), words.end());
   std::vector<std::pair<std::string, uint32_t>> counted;
   for (std::string& word : words) {
@@ -84,30 +105,57 @@ void WordFileWriter::add_row(const std::vector<WordCount>& words) {
 void WordFileWriter::write(const std::string& path, const std::string& segment_checksum) const {
   std::vector<std::pair<std::string_view, int32_t>> sorted(numbers_.begin(), numbers_.end());
   std::sort(sorted.begin(), sorted.end());
-  std::vector<int64_t> word_starts = {0}, posting_starts = {0};
-  std::vector<uint32_t> rows_with;
-  std::string words, postings;
-  for (const auto& [word, number] : sorted) {
-    const Postings& of_word = postings_[static_cast<size_t>(number)];
-    words += word;
-    postings += of_word.bytes;
-    rows_with.push_back(of_word.rows);
-    word_starts.push_back(static_cast<int64_t>(words.size()));
-    posting_starts.push_back(static_cast<int64_t>(postings.size()));
+  const std::vector<uint32_t> least_lengths = length_classes(lengths_);
+  std::vector<uint8_t> classes;  // of the rows' lengths
+  for (const uint32_t length : lengths_) {
+    const auto after = std::upper_bound(least_lengths.begin() + 1, least_lengths.end(), length);
+    classes.push_back(static_cast<uint8_t>(after - least_lengths.begin() - 1));
   }
+  std::vector<uint32_t> word_starts = {0}, posting_starts = {0}, frequent;
+  std::vector<uint16_t> rows_of;
+  std::vector<uint8_t> codes;
+  std::string words;
+  for (const auto& [word, number] : sorted) {
+    const Postings& postings = postings_[static_cast<size_t>(number)];
+    const char* at = postings.bytes.data();
+    uint32_t row = 0;
+    for (uint32_t left = postings.rows; left > 0; --left) {
+      row += read_number(at);
+      const uint32_t count = read_number(at);
+      if (count >= kCountClasses) {
+        frequent.push_back(static_cast<uint32_t>(codes.size()));
+        frequent.push_back(count);
+      }
+      const uint32_t count_class = std::min<uint32_t>(count, kCountClasses) - 1;
+      rows_of.push_back(static_cast<uint16_t>(row));
+      codes.push_back(static_cast<uint8_t>(count_class * kLengthClasses + classes[row]));
+    }
+    words += word;
+    word_starts.push_back(static_cast<uint32_t>(words.size()));
+    posting_starts.push_back(static_cast<uint32_t>(codes.size()));
+  }
+  SIMILE_CHECK(rows() <= kMostWordRows && std::max(words.size(), codes.size()) <= UINT32_MAX,
+               ErrorKind::kInput,
+               "'{}': {} documents with {} different words each on average; one segment holds at "
+               "most 65,536 documents and 4,294,967,295 of their words; add fewer or shorter "
+               "documents at a time",
+               path, rows(), codes.size() / lengths_.size());
   std::string contents;
   append_all(contents, word_starts);
   append_all(contents, posting_starts);
-  append_all(contents, rows_with);
   append_all(contents, lengths_);
+  append_all(contents, least_lengths);
+  append_all(contents, frequent);
+  append_all(contents, rows_of);
+  append_all(contents, codes);
   contents += words;
-  contents += postings;
 
   WordHeader header;
   header.rows = rows();
   header.words = static_cast<int64_t>(sorted.size());
-  header.word_bytes = word_starts.back();
-  header.posting_bytes = posting_starts.back();
+  header.word_bytes = static_cast<int64_t>(words.size());
+  header.postings = static_cast<int64_t>(codes.size());
+  header.frequent = static_cast<uint32_t>(frequent.size() / 2);
   set_field(header.segment, segment_checksum);
   set_field(header.contents, hash_bytes(contents));
   set_field(header.checksum, header_checksum(header));
@@ -128,12 +176,16 @@ WordFile::WordFile(const std::string& path, const std::string& segment_checksum,
                  field_text(header.contents) == hash_bytes(bytes.substr(sizeof header)),
              path, "checksum mismatch in its words");
   words_ = header.words;
-  word_starts_ = reinterpret_cast<const int64_t*>(bytes.data() + sizeof header);
+  frequent_postings_ = header.frequent;
+  word_starts_ = reinterpret_cast<const uint32_t*>(bytes.data() + sizeof header);
   posting_starts_ = word_starts_ + words_ + 1;
-  rows_with_ = reinterpret_cast<const uint32_t*>(posting_starts_ + words_ + 1);
-  lengths_ = rows_with_ + words_;
-  text_ = reinterpret_cast<const char*>(lengths_ + rows);
-  postings_ = text_ + header.word_bytes;
+  lengths_ = posting_starts_ + words_ + 1;
+  least_lengths_ = lengths_ + rows;
+  frequent_ = reinterpret_cast<const Frequent*>(least_lengths_ + kLengthClasses);
+  posting_rows_ = reinterpret_cast<const uint16_t*>(frequent_ + frequent_postings_);
+  codes_ = reinterpret_cast<const uint8_t*>(posting_rows_ + header.postings);
+  text_ = reinterpret_cast<const char*>(codes_ + header.postings);
+  total_length_ = std::accumulate(lengths_, lengths_ + rows, int64_t{0});
 }
 
 std::string_view WordFile::word(int64_t i) const {
@@ -151,6 +203,14 @@ int64_t WordFile::find(std::string_view wanted) const {
     }
   }
   return begin < words_ && word(begin) == wanted ? begin : -1;
+}
+
+uint32_t WordFile::frequent_count(const uint8_t* code) const {
+  const Frequent* const end = frequent_ + frequent_postings_;
+  const auto is_before = [](const Frequent& each, int64_t posting) {
+    return each.posting < posting;
+  };
+  return std::lower_bound(frequent_, end, code - codes_, is_before)->count;
 }
 
 std::vector<std::vector<WordCount>> WordFile::by_row() const {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "simile/core/error.h"
@@ -75,6 +76,27 @@ TEST_F(WordFileTest, NumbersOfAnySizeComeBack) {
   write(texts);
   EXPECT_THAT(rows_of(WordFile(path_, kSegment, 40000), "far"),
               ElementsAre(Pair(3, 1), Pair(200, 300), Pair(39999, 1)));
+}
+
+TEST_F(WordFileTest, ACodeHasTheCountAndTheClassOfTheLength) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 64; ++i) {
+    std::string text = "a";
+    for (int k = 0; k < i; ++k) text += k < 9 ? " a" : " b";
+    texts.push_back(text);
+  }
+  write(texts);
+  const WordFile file(path_, kSegment, 64);
+  EXPECT_EQ(file.total_length(), 64 * 65 / 2);
+  const WordPostings postings = file.postings(file.find("a"));
+  ASSERT_EQ(postings.size, 64);
+  for (int i = 0; i < 64; ++i) {
+    EXPECT_EQ(postings.rows[i], i);
+    EXPECT_EQ(file.count(postings.codes + i), static_cast<uint32_t>(std::min(i + 1, 10)));
+    EXPECT_EQ(postings.codes[i] / kLengthClasses, std::min(i, kCountClasses - 1));
+    EXPECT_EQ(postings.codes[i] % kLengthClasses, i / 2);
+    EXPECT_EQ(file.least_length(i / 2), i / 2 * 2 + 1);
+  }
 }
 
 TEST_F(WordFileTest, DocumentsWithoutWordsHaveAFileToo) {

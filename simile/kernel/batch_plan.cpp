@@ -6,7 +6,6 @@
 #include <functional>
 #include <numeric>
 #include <queue>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/kernel/vector_kernels.h"
@@ -15,7 +14,7 @@ namespace simile {
 namespace {
 
 void check_shape(const EncoderShape& s) {
-  if (s.averaged || s.is_joined()) {
+  if (s.averaged) {
     SIMILE_CHECK(s.hidden > 0 && s.vocabulary > 0, ErrorKind::kInput,
                  "encoder shape: expected positive sizes, found hidden {}, vocabulary {}", s.hidden,
                  s.vocabulary);

@@ -2,8 +2,8 @@
 // Matrix products of bfloat16 numbers, summed in float, on the processors that have instructions
 // for them: tiles (AMX), or vectors (AVX-512-BF16). Both read the same packed matrix.
 //
-// Plain functions as those of vector_kernels.h: single-threaded, without allocation, results of a
-// row that do not depend on the rows beside it. k runs in steps of 32; within a step tiles add up
+// Plain functions like those of vector_kernels.h: single-threaded, without allocation; a row's
+// results do not depend on the rows beside it. k runs in steps of 32; within a step tiles add up
 // the even and the odd products apart, vectors one pair after the other, so the two differ by
 // rounding. Numbers below the smallest normal float count as zero.
 #pragma once
@@ -58,8 +58,8 @@ constexpr int64_t kBfloatPanel = 32;  // columns
 constexpr int64_t kBfloatRows = 128;  // of A, rounded at a time
 
 // Numbers that panels of B [k, n] take: [ceil(n / 32), ceil(k / 32), 2, 16, 16, 2], where
-// [p, s, h, i, j, o] is row 32 s + 2 i + o, column 32 p + 16 h + j, zero beyond the matrix. Of A
-// [n, k] packed, as many, where it is column 32 s + 2 j + o, row 32 p + 16 h + i.
+// [p, s, h, i, j, o] is row 32 s + 2 i + o, column 32 p + 16 h + j, zero beyond the matrix. Packed
+// A [n, k] has the same size; there it is column 32 s + 2 j + o, row 32 p + 16 h + i.
 constexpr int64_t bfloat_panel_size(int64_t n, int64_t k) {
   return (n + kBfloatPanel - 1) / kBfloatPanel * kBfloatPanel *
          ((k + kBfloatStep - 1) / kBfloatStep) * kBfloatStep;

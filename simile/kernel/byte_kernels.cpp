@@ -76,7 +76,7 @@ bool quantise_rows(const float* values, int64_t rows, int64_t columns, int8_t* n
       if (!std::isfinite(values[j])) return false;
       largest = std::max(largest, std::abs(values[j]));
     }
-    // So small that the scale would lose bits as a subnormal number: as good as zero.
+    // So small that the scale would lose bits as a subnormal number: treated as zero.
     const float scale = largest < 1e-30f ? 0.0f : round_up(largest / 127.0f);
     for (int64_t j = 0; j < columns; ++j) {
       const float number = scale == 0 ? 0.0f : std::nearbyint(values[j] / scale);

@@ -10,7 +10,7 @@
 // and a row the same whatever rows are beside it. A row whose largest number is below 1e-30 counts
 // as zeros; one that holds a number which is not finite becomes NaN.
 //
-// Plain functions as those of vector_kernels.h: single-threaded, without allocation.
+// Plain functions like those of vector_kernels.h: single-threaded, without allocation.
 #pragma once
 
 #include <cstdint>

@@ -138,7 +138,7 @@ class ChunkForward {
     return shifted(shape_, pass_.tape->layers[static_cast<size_t>(i)], chunk_.row);
   }
 
-  // What enters the first layer.
+  // The input of the first layer.
   const float* embed() {
     const int64_t E = shape_.embedding_size();
     const NormTape& at = places_.embedding;

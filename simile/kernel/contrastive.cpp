@@ -5,9 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "simile/core/memory.h"
 #include "simile/core/parallel.h"
-#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {

@@ -6,9 +6,9 @@
 //   column_j = s_jj - log sum_{i < m} exp s_ij     for j < m
 //
 // and its gradients of u, v and the scale. It works on strips of scores, a constant number of rows
-// each: what an element adds to is in the order of the strips, and the bits do not depend on the
-// number of threads. One matrix [m, n] of floats is kept from terms() to gradients(); with products
-// in bfloat16, where making the scores again is cheap, none, and gradients() has one of bfloat16.
+// each: sums run in the order of the strips, so the bits do not depend on the number of threads.
+// One matrix [m, n] of floats is kept from terms() to gradients(); with products in bfloat16, where
+// making the scores again is cheap, none, and gradients() has one of bfloat16.
 #pragma once
 
 #include <cstdint>
@@ -37,15 +37,14 @@ struct TermGradients {
 
 class ContrastiveTerms {
  public:
-  // What `input` points to must outlive this and stay as it is. Errors: kFailed without memory, and
-  // for products that this processor has no instructions for.
+  // The arrays that `input` points to must outlive this object and not change. Errors: kFailed
+  // without memory, and for products that this processor has no instructions for.
   explicit ContrastiveTerms(const ContrastiveInput& input);
 
   // rows [m] and columns [m] are written, where they are wanted.
   void terms(float* rows, float* columns);
 
-  // Gradients of u [m, D] and v [n, D], written; returns that of the scale. After terms(), any
-  // number of times.
+  // Writes the gradients of u [m, D] and v [n, D]; returns that of the scale. After terms().
   double gradients(const TermGradients& of_terms, float* left, float* right);
 
  private:

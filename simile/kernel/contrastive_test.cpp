@@ -164,7 +164,7 @@ TEST(Contrastive, ThreadsChangeNoBitAndGradientsCanBeHadAgain) {
   }
 }
 
-// Of scores so far apart that e to them has no float.
+// The scores are so far apart that e to their power overflows a float.
 TEST(Contrastive, LargeScalesStayFinite) {
   const int64_t m = 40, D = 6;
   const auto u = unit_vectors(m, D, "u");

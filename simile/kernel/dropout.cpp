@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/kernel/detail/batch_plan.h"
-#include "simile/kernel/sequence_encoders.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -44,23 +42,7 @@ DropoutOrigin origin_after(const DropoutOrigin& origin, const EncoderShape& shap
   next.token += part.tokens();
   next.attention_byte += attention_mask_offsets(shape, part).back();
   next.sequence += part.size();
-  next.parts.resize(shape.parts.size());
-  for (size_t i = 0; i < shape.parts.size(); ++i) {
-    next.parts[i] =
-        origin_after(next.parts[i], shape.parts[i].shape, part_batch(shape.parts[i], part));
-  }
   return next;
-}
-
-EncoderDropout dropout_of_part(const EncoderDropout& dropout, size_t number) {
-  EncoderDropout part = number < dropout.parts.size() ? dropout.parts[number] : dropout;
-  part.parts.clear();
-  part.head = dropout.head;
-  part.key = stream_key(dropout.key, "part " + std::to_string(number));
-  part.step = dropout.step;
-  const std::vector<DropoutOrigin>& origins = dropout.origin.parts;
-  part.origin = number < origins.size() ? origins[number] : DropoutOrigin();
-  return part;
 }
 
 DropoutMask::DropoutMask(const EncoderDropout& dropout, DropoutPlace place, int64_t layer)

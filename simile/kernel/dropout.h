@@ -2,17 +2,16 @@
 // Dropout masks that are a pure function of (key, step, site, place): the same on every machine,
 // for any number of threads and any way the work is cut.
 //
-// A decision takes 16 random bits: it keeps when they are at least round(p * 65536). What is kept
-// is multiplied by 1 / (1 - p'), p' being the exact probability round(p * 65536) / 65536, so that
-// each factor's expectation is 1 and no sum it multiplies is moved by dropout on average.
+// A decision takes 16 random bits and keeps a number if they are at least round(p * 65536). Kept
+// numbers are multiplied by 1 / (1 - p'), p' being the exact probability round(p * 65536) / 65536.
+// So each factor has expectation 1, and dropout changes no sum on average.
 //
 // DropHead draws so for each of n heads of a layer in a sequence. Were all to fall, one, drawn
 // evenly, survives; so a head survives with probability s = 1 - p' + p'^n / n, and the factor of
-// those that do is 1 / s in every draw: 1 / (1 - p') but for that rule, with expectation 1.
+// those that do is 1 / s in every draw (1 / (1 - p') without that rule), with expectation 1.
 //
 // Byte b of a site's mask holds 8 decisions, from Philox4x32-10 block (b, site) (Salmon et al.
-// 2011) under a key made of key and step: bit 2w of the byte from the low, bit 2w + 1 from the high
-// half of word w.
+// 2011) under a key made of key and step: bits 2w and 2w + 1 from the low and high half of word w.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,6 @@ struct DropoutOrigin {
   int64_t token = 0;
   int64_t attention_byte = 0;  // of a layer's attention masks
   int64_t sequence = 0;
-  std::vector<DropoutOrigin> parts = {};  // of a joined encoder; none: all 0
 };
 
 // Where the part after `part` begins.
@@ -45,13 +43,9 @@ struct EncoderDropout {
   uint64_t key = 0;   // of the random stream, stream_key(seed, name)
   uint64_t step = 0;  // other masks each step
   DropoutOrigin origin;
-  float embedding = -1;                    // on embeddings alone; below 0: as hidden
-  float attended = -1;                     // on attention outputs alone; below 0: as hidden
-  std::vector<EncoderDropout> parts = {};  // probabilities of a joined encoder's; none: as here
+  float embedding = -1;  // on embeddings alone; below 0: as hidden
+  float attended = -1;   // on attention outputs alone; below 0: as hidden
 };
-
-// What part `number` of a joined encoder draws by, under a key of its own.
-EncoderDropout dropout_of_part(const EncoderDropout& dropout, size_t number);
 
 // Where in the encoder a mask applies. Layers count from 0.
 enum class DropoutPlace : uint32_t {
@@ -76,7 +70,7 @@ class DropoutMask {
   // sequence, mask_bytes(length) bytes for each head and query token.
   void fill(int64_t first, int64_t bytes, uint8_t* mask) const;
 
-  // The same bytes from `first` on, for those who make them elsewhere.
+  // The same bytes from `first` on, for code that computes them elsewhere.
   MaskStream stream(int64_t first = 0) const;
 
   // kHead: the factors on the heads of sequence `index` of the batch, 0 or 1 / s, the same for all

@@ -13,9 +13,8 @@
 //     their table, sequences longer than longest_sequence(), offsets that do not rise from 0 to the
 //     tokens. `hidden` then holds nothing.
 //
-// EncoderForward (a transformer on the CPU), StaticEncoder (an average of rows of a table)
-// and JoinedEncoder (several of them side by side) implement it. The seam is for other arithmetic
-// behind the same call, on a device.
+// EncoderForward (a transformer on the CPU) and StaticEncoder (an average of rows of a table)
+// implement it, and other arithmetic, on a device.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/core/parallel.h"
@@ -51,14 +49,6 @@ void EncoderForward::operator()(const PackedBatch& batch, float* hidden) const {
 
 std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat,
                                             ProductType products) {
-  if (shape.is_joined()) {
-    const std::vector<int64_t> offsets = part_offsets(shape);
-    std::vector<std::shared_ptr<const Encoder>> parts;
-    for (size_t i = 0; i < shape.parts.size(); ++i) {
-      parts.push_back(make_encoder(shape.parts[i].shape, flat + offsets[i], products));
-    }
-    return std::make_shared<const JoinedEncoder>(shape, std::move(parts));
-  }
   if (shape.averaged) {
     return std::make_shared<const StaticEncoder>(shape,
                                                  StaticTable{flat, nullptr, nullptr, nullptr});

@@ -8,7 +8,7 @@
 //                                     per head and sequence
 //   x = norm(a + W_down gelu(W_up a + b_up) + b_down),  gelu(z) = z Phi(z) (by erf, not tanh).
 //
-// What other families do differently (EncoderVariant), everything else being the same:
+// Differences of other families (EncoderVariant); everything else is the same:
 //   projected         x = W_p norm(...) + b_p, the embeddings having another width than x
 //                     (ALBERT, Lan et al. 2020; ELECTRA, Clark et al. 2020)
 //   position_offset   the first token takes that row of the position table, and the token of the
@@ -23,12 +23,11 @@
 //                     at the end; layer 0 attends to x as it is (ModernBERT, Warner et al. 2024)
 //   activation, gated W_down act(W_up a), or W_down (act(W_gate a) * W_value a) (Shazeer 2020)
 //
-// Products with a layer's matrices and the projection are of the numbers that ProductType says; all
-// else is in float.
+// Products with a layer's matrices and the projection have the ProductType; all else is float.
 //
 // Results, threads and errors: encoder.h; kFailed for products that the processor has no
 // instructions for, kInput for wider layers than bytes can be added up over. It uses as many
-// threads as the batch has use for (about 64 tokens each).
+// threads as help the batch (about 64 tokens each).
 #pragma once
 
 #include <cstdint>
@@ -42,11 +41,10 @@ namespace simile {
 
 class WeightPanels;
 
-// Holds a copy of the matrices in the order the processor wants them (memory: as much again as the
-// layers' matrices, with kBfloat half of it, with kByte a quarter); embeddings, biases and norms
-// are read from `weights`, which must stay in place and as they are. Each calling thread keeps its
-// own work space: 4 bytes * (2H + max(4H, U, E)) for some 130 tokens (or the longest text) per
-// thread it uses.
+// Holds a copy of the matrices in the order of the kernels (memory: as much again as the layers'
+// matrices, with kBfloat half of it, with kByte a quarter). It reads embeddings, biases and norms
+// from `weights`, which must not move or change. Each calling thread keeps a work space: 4 bytes *
+// (2H + max(4H, U, E)) for some 130 tokens (or the longest text) a thread.
 class EncoderForward final : public Encoder {
  public:
   EncoderForward(const EncoderShape& shape, const EncoderWeights& weights,
@@ -70,8 +68,7 @@ class EncoderForward final : public Encoder {
   std::shared_ptr<const WeightPanels> panels_;
 };
 
-// The encoder of a flat array laid out by encoder_layout(), which must outlive it and stay as it
-// is. A static encoder has no such products.
+// The encoder of a flat array (encoder_layout()), which must outlive it and stay as it is.
 std::shared_ptr<const Encoder> make_encoder(const EncoderShape& shape, const float* flat,
                                             ProductType products = ProductType::kFloat);
 

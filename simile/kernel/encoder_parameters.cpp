@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/kernel/encoder_parameters.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "simile/core/half.h"
@@ -21,8 +20,7 @@ struct WalkedTensor {
   int64_t size() const { return columns > 0 ? rows * columns : rows; }
 };
 
-// The order of an encoder's tensors: calls take(WalkedTensor), which returns where the tensor lies
-// (T*), for each of them.
+// The order of an encoder's tensors: for each, take(WalkedTensor) returns where it lies (T*).
 template <typename T>
 class EncoderWalk {
  public:
@@ -120,22 +118,6 @@ class EncoderWalk {
   int64_t layer_ = -1;
 };
 
-// The parts' tensors one behind the other.
-std::vector<ParameterSlot> joined_layout(const EncoderShape& shape) {
-  std::vector<ParameterSlot> slots;
-  int64_t offset = 0;
-  for (size_t i = 0; i < shape.parts.size(); ++i) {
-    for (ParameterSlot& slot : encoder_layout(shape.parts[i].shape)) {
-      slot.name = "parts." + std::to_string(i) + "." + slot.name;
-      slot.part = static_cast<int64_t>(i);
-      slot.offset = offset;
-      offset += slot.size;
-      slots.push_back(std::move(slot));
-    }
-  }
-  return slots;
-}
-
 }  // namespace
 
 template <typename T>
@@ -153,7 +135,6 @@ const float* word_row(const EncoderWeights& weights, int64_t E, int64_t id, floa
 }
 
 std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape) {
-  if (shape.is_joined()) return joined_layout(shape);
   std::vector<ParameterSlot> slots;
   int64_t offset = 0;
   EncoderWalk<const float>(shape, [&](const WalkedTensor& tensor) -> const float* {

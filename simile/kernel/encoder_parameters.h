@@ -4,8 +4,7 @@
 // All weights of an encoder form one flat array of floats in the order of encoder_layout(): the
 // word embedding first, then the rest. The same layout serves inference, training, gradients and
 // the optimiser's moments, so that each of those is one array. Query, key and value of a layer are
-// one matrix of shape [3 * hidden, hidden] (rows: query, key, value), which is three adjacent
-// tensors in most checkpoints.
+// one matrix [3 * hidden, hidden] (rows: query, key, value), three adjacent tensors in checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +16,14 @@
 
 namespace simile {
 
-// Pooling modes (pooling.h), in the order in which sentence-transformers concatenates them in its
-// older schema.
+// Pooling modes (pooling.h), in the order in which sentence-transformers' older schema joins them.
 enum class PoolingMode { kCls, kMax, kMean, kMeanSqrtLength, kWeightedMean, kLastToken };
 
-// What differs between families of encoders. The defaults are BERT's; what the fields do is in
-// encoder_forward.h.
+// The differences between families of encoders (default: BERT); encoder_forward.h explains them.
 struct EncoderVariant {
   // There is nothing but the word embedding, and one hidden state a sequence: the mean of its
-  // tokens' rows (sequence_encoders.h). Of the sizes, hidden, vocabulary and positions count, the
-  // last as the longest sequence.
+  // tokens' rows (sequence_encoders.h). Sizes: hidden, vocabulary, positions (longest sequence).
   bool averaged = false;
-  float saturation = 1;          // averaged: what repeated tokens count, and
-  float half_position = 0;       // what later ones do (TokenWeights)
   int64_t embedding = 0;         // E, width of the embeddings; 0: H
   bool projected = false;        // a linear map E -> H after the embeddings' LayerNorm
   int64_t position_offset = 0;   // row of the position table that the first token takes
@@ -51,11 +45,7 @@ struct EncoderVariant {
   bool inner_dropout = false;    // dropout before the feed-forward's second product, not behind it
   bool attended_dropout = true;  // dropout on the output of attention
   bool output_dropout = true;    // and on that of the feed-forward
-
-  bool weighs_tokens() const { return saturation != 1 || half_position > 0; }
 };
-
-struct EncoderPart;
 
 struct EncoderShape : EncoderVariant {
   int64_t layers = 0;
@@ -66,39 +56,19 @@ struct EncoderShape : EncoderVariant {
   int64_t positions = 0;     // rows of the position table; rotary: longest sequence
   int64_t types = 0;         // rows of the token type embedding; 0: there is none
   float layer_norm_eps = 1e-12f;
-  // The parts of a joined encoder (sequence_encoders.h), made by joined_shape(), for which only
-  // hidden, vocabulary and positions count above, the last as the longest sequence.
-  std::vector<EncoderPart> parts;
 
-  bool is_joined() const { return !parts.empty(); }
   int64_t head_size() const { return heads > 0 ? hidden / heads : 0; }
   int64_t embedding_size() const { return embedding > 0 ? embedding : hidden; }  // E
   int64_t up_size() const { return gated ? 2 * intermediate : intermediate; }    // U
   int64_t stored_layers() const { return shared_layers && layers > 0 ? 1 : layers; }
-  bool has_position_table() const { return rotary_base <= 0 && !averaged && !is_joined(); }
+  bool has_position_table() const { return rotary_base <= 0 && !averaged; }
   int64_t longest_sequence() const {  // tokens
     return has_position_table() ? positions - position_offset : positions;
   }
   bool is_local(int64_t layer) const { return local_window > 0 && layer % global_every != 0; }
 };
 
-// An encoder inside a joined one.
-struct EncoderPart {
-  EncoderShape shape;                // not of a joined encoder itself
-  std::vector<PoolingMode> pooling;  // of its states; none where it gives one a sequence
-  float weight = 1;                  // of its unit vector
-  // Tokens of a sequence that it sees. Of a longer one those are the first, and as many of the last
-  // as a tokenizer puts behind each text ([SEP]).
-  int64_t longest = 0;
-  int64_t closing = 0;
-
-  int64_t size() const {  // numbers in its vector
-    return shape.hidden * (pooling.empty() ? 1 : static_cast<int64_t>(pooling.size()));
-  }
-};
-
-// Pointers to one layer's weights; T is `const float` or `float`. What the encoder does not have is
-// null.
+// Pointers to one layer's weights; T is `const float` or `float`. Null: it has none.
 template <typename T>
 struct LayerPointers {
   T* qkv_weight;             // [3H, H]
@@ -131,8 +101,7 @@ struct EncoderPointers {
 };
 
 struct EncoderWeights : EncoderPointers<const float> {
-  // The word embedding in IEEE half precision, in place of `word`, which is null then: rows become
-  // floats as they are used, which is exact.
+  // The word embedding in half precision, with a null `word`. Rows become floats when used.
   const uint16_t* half_word = nullptr;
 };
 using EncoderGradients = EncoderPointers<float>;
@@ -141,10 +110,9 @@ using EncoderGradients = EncoderPointers<float>;
 const float* word_row(const EncoderWeights& weights, int64_t E, int64_t id, float* row);
 
 // One tensor of the flat array. Its name is the one BERT checkpoints give it
-// ("encoder.layer.0.attention.self.query.weight"); what BERT has not is called
+// ("encoder.layer.0.attention.self.query.weight"); tensors that BERT lacks are called
 // "embeddings_project", "encoder.relative_attention_bias", "final_norm", "attention.self.qkv",
-// "intermediate.gate" with "intermediate.value", or fused "intermediate.gate_value". Part i of a
-// joined encoder has "parts.i." before its names.
+// "intermediate.gate" with "intermediate.value", or fused "intermediate.gate_value".
 struct ParameterSlot {
   std::string name;
   std::vector<int64_t> shape;
@@ -152,26 +120,23 @@ struct ParameterSlot {
   int64_t size = 0;    // floats
   bool decays = true;  // weight decay applies: not to biases (of scores either) and LayerNorm
   int64_t layer = -1;  // that it is part of; -1: of none
-  int64_t part = -1;   // of a joined encoder; -1: of none
-  double learning_rate_factor = 1.0;  // times the learning rate of the step
 };
 
-// Every tensor that the encoder has, adjacent, in the order of the flat array; of a joined encoder
-// part by part.
+// Every tensor of the encoder, adjacent, in the flat array's order.
 std::vector<ParameterSlot> encoder_layout(const EncoderShape& shape);
 
 // Floats of the whole array.
 int64_t encoder_parameter_count(const EncoderShape& shape);
 
-// Pointers into a flat array laid out by encoder_layout(), not of a joined encoder; T is `float`,
-// `const float` or, for tests, `const double`.
+// Pointers into a flat array laid out by encoder_layout(); T is `float`, `const float` or, for
+// tests, `const double`.
 template <typename T>
 EncoderPointers<T> encoder_pointers(const EncoderShape& shape, T* flat);
 EncoderWeights encoder_weights(const EncoderShape& shape, const float* flat);
 EncoderGradients encoder_gradients(const EncoderShape& shape, float* flat);
 
-// Pointers to tensors that lie apart: places[i] is that of slot i of encoder_layout(). Tensors that
-// are one matrix here and several slots (query, key, value) must be adjacent.
+// Pointers to separate tensors: places[i] is that of slot i of encoder_layout(). Tensors that are
+// one matrix here and several slots (query, key, value) must be adjacent.
 EncoderWeights encoder_weights_at(const EncoderShape& shape,
                                   const std::vector<const float*>& places);
 
@@ -181,16 +146,15 @@ struct ByteMatrix {
   const float* scales = nullptr;  // [rows]
 };
 
-// The weights of one layer. For products of bytes a matrix may be in bytes already; what is not has
-// null numbers here, and only then its floats are looked at.
+// The weights of one layer. For products of bytes a matrix may be in bytes already; others have
+// null numbers here, and only then their floats are read.
 struct LayerMatrices : LayerPointers<const float> {
   LayerMatrices(const LayerPointers<const float>& floats) : LayerPointers<const float>(floats) {}
 
   ByteMatrix qkv, attention, up, down;
 };
 
-// How an encoder for inference is given its layers' matrices, one layer at a time. What it returned
-// last may be gone once it is called again.
+// Gives an encoder for inference a layer's matrices, which may be gone once it is called again.
 using LayerReader = std::function<LayerMatrices(int64_t layer)>;
 
 }  // namespace simile

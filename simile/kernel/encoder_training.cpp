@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "simile/core/check.h"
@@ -17,28 +16,6 @@ namespace {
 
 // Fixed, because the order of backward's sums follows the chunks.
 constexpr int64_t kChunkTokens = 128, kChunkMultiple = 4;
-
-}  // namespace
-
-void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& weights,
-                              const PackedBatch& batch, const EncoderDropout& dropout,
-                              const float* perturbation, EncoderTape& tape, float* hidden) {
-  check_batch(shape, batch);
-  for (const DropoutPlace place : {DropoutPlace::kAttention, DropoutPlace::kHead}) {
-    DropoutMask(dropout, place, 0);  // checks it: the threads that make these bits cannot throw
-  }
-  TapeContents& contents = tape.contents();
-  contents.plan = plan_batch(shape, batch, kChunkTokens, kChunkMultiple);
-  contents.tables.build(shape, weights, contents.plan.longest);
-  const int64_t floats = carve_tape(shape, dropout, contents, nullptr);
-  carve_tape(shape, dropout, contents, contents.activations.reserve(floats));
-  contents.panels.pack(shape, weights, PanelUse::kForward);
-  run_forward({shape, weights, contents.panels, contents.tables, contents.plan, batch, hidden,
-               &contents, dropout, perturbation},
-              thread_count(), contents.work);
-}
-
-namespace {
 
 // Gradients of one chunk's tokens, layer by layer.
 class ChunkBackward {
@@ -124,7 +101,7 @@ class ChunkBackward {
   float* rows(float* all, int64_t width) const { return all + chunk_.row * width; }
   const float* rows(const float* all, int64_t width) const { return all + chunk_.row * width; }
 
-  // Floats a token of the gradients that stand aside.
+  // Floats per token of the gradients that are kept aside.
   static int64_t aside_width(const EncoderShape& s, const TapeContents& tape) {
     return tape.panels.products().is_rounded() ? 5 * s.hidden + s.up_size() : 0;
   }
@@ -173,7 +150,7 @@ class ChunkBackward {
     kernels_.add_to(chunk_.rows * H, branch_, hidden_);
   }
 
-  // x = the gradient of what was added to the residual stream, through its dropout.
+  // x = the gradient of the term added to the residual stream, through its dropout.
   void take_branch(const uint8_t* keep, DropoutPlace place, float* x, float* sums) {
     const int64_t H = shape_.hidden;
     std::memcpy(x, hidden_, static_cast<size_t>(chunk_.rows * H) * sizeof(float));
@@ -219,8 +196,7 @@ class ChunkBackward {
                         x);
   }
 
-  // Through a LayerNorm of a sum: hidden_ becomes the gradient of the residual, x that of the other
-  // branch.
+  // Through a LayerNorm of a sum: hidden_ gets the residual's gradient, x that of the other branch.
   void residual_norm(const NormTape& tape, DropoutPlace place, const float* weight, float* x,
                      float* weight_sum, float* bias_sum, float* x_sum) {
     const int64_t H = shape_.hidden;
@@ -328,6 +304,24 @@ void run_round(const EncoderShape& shape, const TapeContents& tape, const Backwa
 }
 
 }  // namespace
+
+void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& weights,
+                              const PackedBatch& batch, const EncoderDropout& dropout,
+                              const float* perturbation, EncoderTape& tape, float* hidden) {
+  check_batch(shape, batch);
+  for (const DropoutPlace place : {DropoutPlace::kAttention, DropoutPlace::kHead}) {
+    DropoutMask(dropout, place, 0);  // checks it: the threads that make these bits cannot throw
+  }
+  TapeContents& contents = tape.contents();
+  contents.plan = plan_batch(shape, batch, kChunkTokens, kChunkMultiple);
+  contents.tables.build(shape, weights, contents.plan.longest);
+  const int64_t floats = carve_tape(shape, dropout, contents, nullptr);
+  carve_tape(shape, dropout, contents, contents.activations.reserve(floats));
+  contents.panels.pack(shape, weights, PanelUse::kForward);
+  run_forward({shape, weights, contents.panels, contents.tables, contents.plan, batch, hidden,
+               &contents, dropout, perturbation},
+              thread_count(), contents.work);
+}
 
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                       const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,

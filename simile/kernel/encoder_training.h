@@ -8,8 +8,7 @@
 // training). Without dropout the hidden states have the bits of EncoderForward.
 //
 // The products with the layers' matrices and the projection's, and those that give these matrices'
-// gradients, are of floats or of numbers rounded to bfloat16, as the tape says; all else is in
-// float, and so is every sum.
+// gradients, are of floats or bfloat16, as the tape says; all else, and every sum, is in float.
 //
 // Results do not depend on the number of threads: every sum over tokens has an order given by the
 // batch. Threads: simile::thread_count(). Not to be called inside a parallel region for speed.
@@ -28,9 +27,9 @@ namespace simile {
 
 struct TapeContents;
 
-// What backward needs of one forward pass. Its memory is reused by the next pass and grows to the
-// largest batch seen: about 4 bytes * tokens * layers * (8H + U) for activations, the layers'
-// matrices once, and for backward 4 bytes * tokens * (17H + 2I + 2U).
+// The record of one forward pass that backward needs. The next pass reuses its memory, which grows
+// to the largest batch seen: about 4 bytes * tokens * layers * (8H + U) for activations, the
+// layers' matrices once, and for backward 4 bytes * tokens * (17H + 2I + 2U).
 class EncoderTape {
  public:
   // Errors: kFailed for bfloat16 on a processor without instructions for it.
@@ -52,18 +51,16 @@ void encoder_forward_training(const EncoderShape& shape, const EncoderWeights& w
                               const float* perturbation, EncoderTape& tape, float* hidden);
 
 // Told of a layer, from the last to the first, once the gradients of its weights have got all that
-// a backward pass adds to them; of layers that share their weights the first is the one that
-// counts.
+// a backward pass adds to them; of layers that share weights the first counts.
 using LayerDone = std::function<void(int64_t layer)>;
 
-// Adds the gradients of sum(grad_hidden * hidden) to `gradients`, where hidden came of the last
-// forward pass on this tape with the same shape, weights, batch and dropout. Of the word embedding
-// only the rows of ids in the batch are touched. Null `gradients` leaves out the work for weights:
+// Adds the gradients of sum(grad_hidden * hidden) to `gradients`. `hidden` must come from the last
+// forward pass on this tape, with the same shape, weights, batch and dropout. In the word embedding
+// only the rows of ids in the batch change. Null `gradients` skips the work for weights:
 // grad_perturbation gets the same bits at about half the cost. grad_perturbation is null or
 // [tokens, H] and is overwritten; it is the gradient of the perturbation, or of the normalised
-// embedding when there was none. May be called again on the same tape. `done` is called, if it is
-// there and gradients are, by the calling thread. Errors: kFailed when the tape holds another
-// batch.
+// embedding if there was none. May be called again on the same tape. The calling thread calls
+// `done`, if it and `gradients` are given. Errors: kFailed for another batch's tape.
 void encoder_backward(const EncoderShape& shape, const EncoderWeights& weights,
                       const PackedBatch& batch, const EncoderDropout& dropout, EncoderTape& tape,
                       const float* grad_hidden, const EncoderGradients* gradients,

@@ -153,7 +153,7 @@ struct Case {
   EncoderDropout dropout;
 };
 
-// What families do differently, in combinations that the golden models do not have.
+// Differences of families, in combinations that the golden models do not have.
 EncoderShape projected_shape() {
   EncoderShape shape = small_shape(3, 32, 4, 20);
   shape.embedding = 21;

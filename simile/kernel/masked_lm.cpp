@@ -7,13 +7,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/core/parallel.h"
 #include "simile/core/random.h"
-#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -23,7 +20,7 @@ constexpr int64_t kLanes = 16;
 constexpr int64_t kVocabularyChunk = 512;
 constexpr int64_t kVocabularyGroups = 8;
 
-// What the softmax of a row needs, over the words seen so far.
+// The sums for a row's softmax, over the words seen so far.
 struct RowSums {
   float maximum = -std::numeric_limits<float>::infinity();
   double sum = 0;  // of exp(logit - maximum)

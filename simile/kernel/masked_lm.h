@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masked-language-model head of BERT (Devlin et al. 2019, section 3.1) and its loss, for some
-// tokens of a batch:
+// The masked-language-model head of BERT (Devlin et al. 2019, section 3.1) and its loss, of tokens:
 //
 //   s = LayerNorm(gelu(W h + c));   loss = log sum_v exp(z_v) - z_t,   z = E s + b
 //
 // t being the word meant and E [V, H] the encoder's word embedding. The head's own weights are one
-// flat array in the order of masked_lm_layout(), under the names that BERT checkpoints give them
-// (cls.predictions...).
+// flat array in the order of masked_lm_layout(), named as in BERT checkpoints (cls.predictions...).
 //
 // The vocabulary is walked in chunks of 512 words, twice: once for the sums of exponentials, once
 // for the gradients, which recomputes the logits. Memory: 4 bytes * threads * rows * 512 for

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "simile/core/check.h"
-#include "simile/core/memory.h"
 #include "simile/core/parallel.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/kernel/byte_kernels.h"
@@ -53,6 +52,8 @@ uint16_t* numbers(float* memory) { return reinterpret_cast<uint16_t*>(memory); }
 const uint16_t* numbers(const float* memory) { return reinterpret_cast<const uint16_t*>(memory); }
 int8_t* bytes(float* memory) { return reinterpret_cast<int8_t*>(memory); }
 const int8_t* bytes(const float* memory) { return reinterpret_cast<const int8_t*>(memory); }
+
+constexpr int64_t kRowsPerBlock = 64;  // rows one thread multiplies at a time
 
 }  // namespace
 
@@ -143,12 +144,6 @@ void MatrixProducts::add_gradient(const WeightTile& t, int64_t tokens) const {
   vector_kernels().matmul_transposed(
       {t.rows, t.n, tokens, t.dy, t.lda, t.panels, t.w, t.n, nullptr, true});
 }
-
-namespace {
-
-constexpr int64_t kRowsPerBlock = 64;  // rows one thread multiplies at a time
-
-}  // namespace
 
 PackedMatrix::PackedMatrix(int64_t n, int64_t k, const MatrixProducts& products)
     : products_(products), n_(n), k_(k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In what numbers two matrices are multiplied, and matrices packed for many products.
+// The number types of matrix products, and matrices packed for many products.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace simile {
 
-// What is not such a product is in float with each.
+// Everything else is computed in float with each of them.
 enum class ProductType {
   kFloat,
   kBfloat,  // each number rounded to bfloat16, of 8 significant bits, first
@@ -24,8 +24,8 @@ const std::vector<std::string>& precision_names();
 // Errors (kRecipe): none of these names.
 ProductType parse_precision(const std::string& name);
 
-// Of products on the CPU. Errors (kRecipe): none of these names, or one that this processor has no
-// instructions for, with those that it has.
+// The type of products on the CPU. Errors (kRecipe): an unknown name, or one that this processor
+// has no instructions for; the message lists those it can compute.
 ProductType choose_precision(const std::string& name);
 
 // How the numbers of a matrix B [k, n] lie.
@@ -48,15 +48,14 @@ struct WeightTile {
 };
 
 // Matrix products in each type of numbers: how the matrix on the right is packed as panels, and
-// what is multiplied with it. Memory is floats with every type.
+// products with it. Memory is floats with every type.
 //
 //   forward    y = x W^T + b: pack_rows(), multiply()
 //   backward   dx = dy W: pack_columns(), multiply()
 //   gradients  dW += dy^T x, over all tokens: add_gradient()
 //
 // Bytes are for forward alone. One thread each. A row of a product has the same bits whatever rows
-// and columns are computed beside it; they follow from the instruction set (vector_kernels.h,
-// bfloat_kernels.h, byte_kernels.h).
+// and columns are computed beside it, by instruction set (vector_kernels.h, ...).
 class MatrixProducts {
  public:
   // Errors: kFailed for bfloat16 on a processor without instructions for it.
@@ -67,21 +66,19 @@ class MatrixProducts {
   int64_t panel_width() const;                            // columns
   int64_t token_places(int64_t tokens) const;  // that panels over tokens have for a part of them
 
-  // Floats that panels of B [k, n] take; those of columns from n on begin there, where n is a
-  // multiple of panel_width().
+  // Floats that panels of B [k, n] take; columns from n on (a multiple of panel_width()) follow.
   int64_t panel_floats(int64_t n, int64_t k) const;
   // From w [n, k], or from b [k, n].
   void pack_rows(const float* w, int64_t n, int64_t k, int64_t ldw, float* panels) const;
   void pack_columns(const float* b, int64_t n, int64_t k, int64_t ldb, float* panels) const;
-  // With bytes alone: from those that stand for w [n, k].
+  // Only for bytes: from the bytes that represent w [n, k].
   void pack_bytes(const int8_t* numbers, const float* scales, int64_t n, int64_t k,
                   float* panels) const;
   // With bytes there is no accumulate.
   void multiply(const MatmulCall& call) const;
 
   // Tokens first .. first + count - 1 of x [, width] into panels over `tokens` tokens, from these
-  // rows of x, which lie ldx apart. `first` and `tokens` are sums of token_places(); places beyond
-  // `count` become zero.
+  // rows of x, ldx apart. `first` and `tokens` are sums of token_places(); places beyond are zero.
   void pack_tokens(const float* x, int64_t ldx, int64_t width, int64_t tokens, int64_t first,
                    int64_t count, float* panels) const;
   // The same of dy, with bfloat16 alone, in as much memory: rows of W from a multiple of
@@ -100,7 +97,7 @@ class MatrixProducts {
 // A matrix B [k, n] in the order in which the blocked product reads it, for many products A B, in
 // floats or in bfloat16: then B is rounded, and A on the way; sums are floats.
 //
-// Bits as those of MatrixProducts, with however many threads. Errors: kFailed without memory.
+// The bits equal MatrixProducts', with any number of threads. Errors: kFailed without memory.
 class PackedMatrix {
  public:
   static constexpr int64_t kColumnBlock = 256;  // columns are chosen from a multiple of it on
@@ -122,8 +119,8 @@ class PackedMatrix {
   // c [m, n] = a [m, k] B + bias [n], or without bias where it is null. All threads.
   void multiply(const float* a, int64_t m, const float* bias, float* c) const;
 
-  // The same of columns first .. first + count - 1 alone, with `bias` that of the first:
-  // c[i * stride + j] for j < count. One thread.
+  // The same only for columns first .. first + count - 1; `bias` is that of the first: c[i * stride
+  // + j] for j < count. One thread.
   void multiply_columns(const float* a, int64_t m, int64_t first, int64_t count, const float* bias,
                         float* c, int64_t stride) const;
 

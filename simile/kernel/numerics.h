@@ -21,37 +21,34 @@ std::vector<float> mean_row(const Matrix<float>& rows);
 // threads. Memory: at most 16 matrices [columns, columns] of doubles.
 Matrix<double> gram_matrix(const float* x, int64_t rows, int64_t columns);
 
-// Small symmetric matrices, by Eigen (https://eigen.tuxfamily.org). One thread: the same bits
-// whatever the number of threads.
+// Small symmetric matrices, by Eigen (https://eigen.tuxfamily.org), on one thread.
 struct SymmetricEigen {
   std::vector<double> values;  // [n], falling
   Matrix<double> vectors;  // [n, n], row i: the unit vector of values[i], its largest number > 0
 };
 
-// A [n, n], symmetric and finite: A = sum of values[i] v_i v_i^T. Errors: kFailed when the
-// iteration does not converge.
+// A [n, n], symmetric and finite: A = sum of values[i] v_i v_i^T. Errors: kFailed: no convergence.
 SymmetricEigen symmetric_eigen(const Matrix<double>& a);
 
 // A [n, n], symmetric and positive definite: U, upper triangular, with U^T A U = I, so that columns
-// whose inner products A holds become orthonormal when multiplied by U. Errors: kFailed when A is
-// not positive definite.
+// with the inner products A become orthonormal when multiplied by U. Errors: kFailed for another A.
 Matrix<double> whitening_factor(const Matrix<double>& a);
 
 struct PlanePoint {
   double x = 0, y = 0;
 };
 
-// The plane in which points vary most (principal components), for pictures of many dimensions: how
-// much of all that varies it shows is told too, and is often little.
+// The plane in which points vary most (principal components), for pictures of many dimensions.
+// shares() says how much of the variance it shows, which is often little.
 class PrincipalPlane {
  public:
   PrincipalPlane() = default;
   // points [n, D], finite. The same bits with any number of threads. An axis along which nothing
-  // varies, but for rounding, is left out: then all points have 0 there.
+  // varies beyond rounding is left out: then all points have 0 there.
   explicit PrincipalPlane(const Matrix<float>& points);
 
-  // Of a point [D]: the furthest of those the plane was made of lies at distance 1 from their mean,
-  // which is at 0. The largest number of each axis is positive.
+  // The place of a point [D] in the plane. The mean of the points that made the plane is at 0, and
+  // the furthest of them is at distance 1. The largest number of each axis is positive.
   PlanePoint place(const float* point) const;
 
   // The share of the variance along each axis, 0 to 1; 0 where nothing varies.
@@ -64,7 +61,7 @@ class PrincipalPlane {
   double scale_ = 1;
 };
 
-// How vectors lie in their space, whatever they stand for. Rows need not have length 1: all but the
+// The geometry of vectors, whatever they represent. Rows need not have length 1: all but the
 // principal shares are of their directions, and a row of zeros has none (its cosines are 0).
 //
 //   alignment    mean of |u - v|^2 over the pairs that belong together, 0 (equal) to 4
@@ -76,7 +73,7 @@ class PrincipalPlane {
 //
 // The same bits with any number of threads.
 
-// Of rows i of both, which are of equal shape; 0 without rows.
+// The alignment of rows i of both matrices, which have equal shapes; 0 without rows.
 double alignment_of(const Matrix<float>& left, const Matrix<float>& right);
 
 // Time rows^2 D. 0 for fewer than two rows.
@@ -85,7 +82,7 @@ double uniformity_of(const Matrix<float>& vectors);
 // 0 for fewer than two rows.
 double mean_cosine(const Matrix<float>& vectors);
 
-// Falling, as many as there are dimensions; zeros where nothing varies.
+// Falling, one for each dimension; zeros if nothing varies.
 std::vector<double> principal_shares(const Matrix<float>& vectors);
 
 }  // namespace simile

@@ -130,7 +130,7 @@ TEST(Symmetric, WhatIsNotPositiveDefiniteIsRefused) {
 
 constexpr int64_t kWide = 32;
 
-// Two directions that stand upright on each other.
+// Two orthogonal directions.
 Matrix<double> two_directions() {
   RandomStream stream(5, "plane");
   Matrix<double> axes(2, kWide);

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "simile/kernel/vector_kernels.h"
-
 namespace simile {
 
 void adam_update(const AdamUpdate& update, int64_t n, float* weight, float* first, float* second,

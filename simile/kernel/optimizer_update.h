@@ -3,8 +3,7 @@
 //
 // One step on n weights w with gradient g, all as PyTorch writes them. Each begins with
 //   g' = gradient_scale g + l2 w
-// All arrays [n], none overlapping. Each number depends on its own place only, so a span may be cut
-// anywhere. Single-threaded.
+// All arrays [n], none overlapping. Numbers depend on their own place only. Single-threaded.
 #pragma once
 
 #include <cstdint>

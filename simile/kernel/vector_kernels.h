@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of the encoder, compiled once per instruction set and chosen when the program
-// runs.
+// The inner loops of the encoder, compiled once per instruction set and chosen at run time.
 //
 // vector_kernels() is a table of plain functions: single-threaded, without allocation, on raw
 // floats that need no alignment. Every output number is a sum in an order fixed by the data alone,
-// so a row's result does not depend on the rows beside it. All matrices are row-major; "ld" is the
-// distance between rows in floats.
+// so rows are independent. All matrices are row-major; "ld" is the distance of rows in floats.
 //
 // The environment variable SIMILE_ISA=baseline|avx2|avx512 overrides the choice (for tests); a
 // level this processor or build does not have is ErrorKind::kUsage.
@@ -23,8 +21,7 @@ enum class Activation {
   kSilu,      // x / (1 + exp(-x))
 };
 
-// The numbers of one step of Adam or AdamW (see optimizer_update.h). A recipe has its own defaults
-// for them (simile/train/optimizer_rule.h).
+// The numbers of one step of Adam or AdamW (optimizer_update.h).
 struct AdamUpdate {
   float learning_rate = 0.0f;
   float beta1 = 0.0f;
@@ -39,8 +36,7 @@ struct AdamUpdate {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
-// C [m, n] = A [m, k] * B [k, n] (+ bias, or + C), B given as panels made by
-// pack_rows/pack_columns.
+// C [m, n] = A [m, k] * B [k, n] (+ bias, or + C), B as panels of pack_rows or pack_columns.
 struct MatmulCall {
   int64_t m, n, k;
   const float* a;  // [m, k]
@@ -53,7 +49,7 @@ struct MatmulCall {
   bool gelu = false;            // C = gelu(A B + bias), as Activation::kGelu
 };
 
-// Dropout bits that are made where they are used: what fill_mask() gives from byte `first` on.
+// Dropout bits that are made where they are used: those of fill_mask() from byte `first` on.
 struct MaskStream {
   uint64_t key = 0;
   uint32_t site = 0;
@@ -117,7 +113,7 @@ struct ActivationGradients {
   float* sums;     // its column sums, added to
 };
 
-// y = norm(dropout(x) + residual), with what backward needs.
+// y = norm(dropout(x) + residual), with the values that backward needs.
 struct NormCall {
   int64_t rows, width;
   const float* x;         // [rows, width]
@@ -157,8 +153,7 @@ struct AdamCall : AdamUpdate {
   const float* gradient;
 };
 
-// y [width] = the sum of weights[k] * x[rows[k]] over k < count: a row of a sparse matrix times a
-// dense one.
+// y [width] = sum of weights[k] * x[rows[k]] over k < count: a sparse row times a dense matrix.
 struct WeightedRowsCall {
   int64_t count;
   const int32_t* rows;
@@ -168,13 +163,11 @@ struct WeightedRowsCall {
   float* y;
 };
 
-// sum = factor * sum_i shares[i] * weights[which[i]] * row which[i] of a table [, width], in the
-// order of i.
+// sum = factor * sum_i shares[i] * weights[which[i]] * row which[i] of a table [, width], in order.
 struct RowSumCall {
   int64_t width, count;
   const int32_t* which;  // [count]
   const float* weights;  // of each row of the table; null: all 1
-  const float* shares;   // [count]; null: all 1
   float factor;
   bool accumulate;  // add to what `sum` holds
   float* sum;       // [width]
@@ -197,8 +190,7 @@ struct SoftmaxCall {
   int64_t ldx;
 };
 
-// Of terms s_ii - log sum_j e^s_ij of rows and of columns: their log sums, and the gradients of the
-// terms; rows or columns that have none are null.
+// Log sums and gradients of the terms s_ii - log sum_j e^s_ij of rows and columns; null without.
 struct SoftmaxGradients {
   const float* row_log_sum;   // [rows]
   const float* row_gradient;  // [rows]
@@ -252,10 +244,10 @@ struct VectorKernels {
   void (*unit_rows)(const UnitRowsCall& call);
   void (*unit_rows_backward)(const UnitRowsCall& call, const float* gradient, float* x_gradient);
 
-  // Of each row, or column: the largest s, and sum e^(s - largest).
+  // The largest s of each row or column, and sum e^(s - largest).
   void (*row_softmax)(const SoftmaxCall& call, float* maxima, float* sums);
   void (*column_softmax)(const SoftmaxCall& call, float* maxima, float* sums);
-  // The terms' gradient of s but for what their s_ii adds: y, laid out as x and may be x.
+  // The terms' gradient with respect to s, without their s_ii: y, laid out like x; y may be x.
   void (*softmax_gradient)(const SoftmaxCall& call, const SoftmaxGradients& of_terms, float* y);
 
   void (*exponential)(int64_t n, const float* x, float* y);  // x <= 0; relative error below 3e-7

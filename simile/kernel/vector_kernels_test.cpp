@@ -404,7 +404,7 @@ TEST_P(VectorKernelsTest, WeightedRowsAgreeWithDoublePrecision) {
 TEST_P(VectorKernelsTest, SumsOfChosenRowsAgreeWithDoublePrecision) {
   const int64_t rows = 9;
   const int32_t chosen[] = {3, 8, 0, 3, 5, 1, 8};
-  const std::vector<float> weights = normals(rows, "weights"), shares = normals(7, "shares");
+  const std::vector<float> weights = normals(rows, "weights");
   for (const int64_t width : {1, 5, 16, 63, 64, 65, 130, 256, 257, 400}) {
     const std::vector<float> table = normals(rows * width, "table");
     std::vector<uint16_t> halves;
@@ -423,13 +423,11 @@ TEST_P(VectorKernelsTest, SumsOfChosenRowsAgreeWithDoublePrecision) {
           std::vector<float> sum = normals(width + 1, "old");
           const std::vector<float> old = sum;
           const float* of_rows = add ? weights.data() : nullptr;
-          const float* shared = count == 7 ? shares.data() : nullptr;
-          kernel({width, count, chosen, of_rows, shared, 0.25f, add, sum.data()}, rows_of);
+          kernel({width, count, chosen, of_rows, 0.25f, add, sum.data()}, rows_of);
           for (int64_t j = 0; j < width; ++j) {
             double expected = 0;
             for (int64_t i = 0; i < count; ++i) {
-              const double share = shared == nullptr ? 1.0 : shared[i];
-              expected += share * (add ? weights[chosen[i]] : 1.0) * numbers[chosen[i] * width + j];
+              expected += (add ? weights[chosen[i]] : 1.0) * numbers[chosen[i] * width + j];
             }
             expected = 0.25 * expected + (add ? old[j] : 0.0);
             ASSERT_NEAR(sum[j], expected, 1e-4) << width << " " << count;
@@ -450,7 +448,7 @@ TEST_P(VectorKernelsTest, HalvesOfEveryKindBecomeTheirFloats) {
     uint16_t halves[16];
     float found[16];
     for (uint32_t i = 0; i < 16; ++i) halves[i] = static_cast<uint16_t>(bits + i);
-    kernels().sum_half_rows({16, 1, &first, nullptr, nullptr, 1.0f, false, found}, halves);
+    kernels().sum_half_rows({16, 1, &first, nullptr, 1.0f, false, found}, halves);
     for (uint32_t i = 0; i < 16; ++i) {
       const float expected = half_to_float(halves[i]);
       ASSERT_TRUE(found[i] == expected || (std::isnan(found[i]) && std::isnan(expected)))

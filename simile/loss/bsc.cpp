@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/bsc.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -9,7 +8,6 @@
 
 #include "simile/core/check.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -21,7 +19,7 @@ bool has_repeats(const Tensor& group) {
   return std::get<0>(torch::_unique(group)).size(0) < group.size(0);
 }
 
-// Texts of the batch are known to stand in it twice, and are not to count as negatives.
+// Whether texts that occur twice in the batch are known and must not count as negatives.
 bool treats_repeats(const LossInput& input, const std::string& duplicates) {
   if (duplicates == "negatives") return false;
   const bool is_known = input.left_group.defined() && input.right_group.defined();
@@ -32,7 +30,7 @@ bool treats_repeats(const LossInput& input, const std::string& duplicates) {
   return is_known && (has_repeats(input.left_group) || has_repeats(input.right_group));
 }
 
-// Texts of one class stand in the batch, and are not to count as negatives.
+// Whether texts of the same class in the batch must not count as negatives.
 bool treats_classes(const LossInput& input, const std::string& same_class) {
   if (same_class == "negatives") return false;
   SIMILE_CHECK(input.classes.defined(), ErrorKind::kInput,
@@ -72,7 +70,7 @@ Tensor row_terms(const Tensor& all_scores, const Tensor& positives, Tensor left_
   return sums / positives.sum(1).clamp_min(1);
 }
 
-// What is added to scores [m, m + n·m]: log α where a pair meets its own explicit negatives.
+// The term added to scores [m, m + n·m]: log α where a pair meets its own explicit negatives.
 Tensor own_negative_shift(const Tensor& scores, double weight) {
   const int64_t m = scores.size(0);
   const Tensor own = torch::eye(m, scores.options()) * std::log(weight);
@@ -125,7 +123,7 @@ Tensor mnrl_scores(const LossInput& input, const MnrlOptions& options) {
 void BscOptions::visit(OptionVisitor& v) {
   v.group("temperature", temperature, "temperature of the softmax");
   v.field("normalize", normalize,
-          choice_info("what is done to the embeddings of each side before scores are computed",
+          choice_info("normalisation of each side's embeddings before scores are computed",
                       normalization_names()));
   v.field("directions", directions,
           choice_info("softmax over the right texts of a left one (left), the reverse (right), or "
@@ -156,8 +154,7 @@ Tensor bsc_scores(const LossInput& input, const BscOptions& options, const Tenso
       inner_products(normalize_embeddings(input.left, options.normalize),
                      normalize_embeddings(right_texts(input), options.normalize));
   if (!scale.defined()) return products * (1.0 / options.temperature.value);
-  // One scale for each row: its gradient is then summed row by row, in an order that does not
-  // depend on the number of threads.
+  // One scale for each row: its gradient is then summed row by row, whatever the number of threads.
   return products * scale.expand({products.size(0), 1});
 }
 
@@ -231,7 +228,9 @@ Tensor mnrl_loss(const LossInput& input, const MnrlOptions& options) {
 }
 
 std::vector<LossRow> bsc_rows() {
-  return {{"bsc", "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns",
+  return {{"bsc",
+           "-(1/m) Σ_i 1[y_i > t] log softmax(U Vᵀ / τ)_ii, mean over rows and columns "
+           "(half of the paper's eq. 1, as its code)",
            "Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring Tasks, 2021",
            "positive pairs, with or without labelled negatives, when every other text of the batch "
            "can serve as a negative; gains most from batches of similar texts (order: neighbours)",
@@ -245,8 +244,7 @@ std::vector<LossRow> bsc_rows() {
            bsc_parts<BscOptions>},
           {"mnrl", "-(1/m) Σ_i 1[y_i > t] log softmax_j(s · sim(u_i, v_j))_i",
            "Henderson et al., Efficient Natural Language Response Suggestion for Smart Reply, 2017",
-           "questions and answers, queries and documents: only the left side searches the right; "
-           "takes hard negatives",
+           "questions and answers: only the left side searches the right; takes hard negatives",
            "{name: mnrl, scale: 20}",
            [](const LossOptions& o) {
              LossNeeds needs = batch_pairs(o.get<MnrlOptions>().same_class);

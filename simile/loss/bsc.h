@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch-softmax contrastive loss ("Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring
-// Tasks", 2021, eq. 1-5).
+// "Batch-Softmax Contrastive Loss for Pairwise Sentence Scoring Tasks", 2021, eq. 1-5.
 //
 // U, V: left and right embeddings, normalised apart; explicit negatives are further right texts,
 // stacked under the right side before it is normalised. Scores S = U Vᵀ / τ, [m, m + n·m].
@@ -21,11 +20,10 @@
 // `mask`, the default, knows no duplicates where no groups are given, and is then the plain loss.
 //
 // Classes. With `same_class: mask` cell (i, j) of two pairs of one class is left out of the
-// denominator too, but for (i, i) and for what is a known positive under `positives`. Explicit
-// negatives stay.
+// denominator too, but for (i, i) and known positives under `positives`. Explicit negatives stay.
 //
 // `hard_negative_weight` α (Gao et al., SimCSE, 2021): in row i, exp of the scores of pair i's own
-// explicit negatives counts α times; those of other pairs count once.
+// explicit negatives counts α times; negatives of other pairs count once.
 //
 // mnrl and simcse are the same in the left direction alone.
 #pragma once
@@ -54,12 +52,11 @@ struct BscOptions {
 
 // One number. `scale` is 1/τ as a tensor of one number; not defined, it is
 // 1/options.temperature.value. Without a positive pair the loss is 0 with zero gradients. Errors:
-// as check_pair_input(); kInput for duplicates: positives without groups, and for same_class: mask
-// without classes.
+// as check_pair_input(); kInput: duplicates: positives needs groups, same_class: mask classes.
 torch::Tensor bsc_loss(const LossInput& input, const BscOptions& options,
                        const torch::Tensor& scale = {});
 
-// The texts that columns of S stand for, [m + n·m, D]: right, then each explicit negative column.
+// The texts of the columns of S, [m + n·m, D]: right, then each explicit negative column.
 torch::Tensor right_texts(const LossInput& input);
 
 // Its two halves. S, [m, m + n·m]; `scale` and errors as above.

@@ -230,7 +230,7 @@ TEST(Bsc, IsMadeOfItsScoresAndTheLossOfScores) {
   }
 }
 
-// Floats take another way than doubles where nothing but the plain loss is asked for.
+// Floats use other code than doubles if only the plain loss is needed.
 TEST(Bsc, FloatsHaveTheValueAndGradientsOfTheGeneralWay) {
   for (const std::string& normalize : normalization_names()) {
     for (const std::string directions : {"both", "left", "right"}) {

@@ -6,7 +6,6 @@
 #include "simile/core/check.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/graded.h"
-#include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -17,8 +16,7 @@ using torch::Tensor;
 Tensor prefix(const Tensor& x, int64_t dimension) {
   if (!x.defined()) return x;
   SIMILE_CHECK(dimension >= 1 && dimension <= x.size(1), ErrorKind::kRecipe,
-               "loss matryoshka: `dimensions` has {}, the embedding {} numbers; give "
-               "dimensions from 1 to {}",
+               "loss matryoshka: `dimensions` has {}, the embedding {} numbers; give 1 to {}",
                dimension, x.size(1), x.size(1));
   return normalize_embeddings(x.narrow(1, 0, dimension), "l2");
 }

@@ -5,7 +5,6 @@
 
 #include "simile/core/check.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/loss_input.h"
 
 namespace simile {
 namespace {
@@ -131,16 +130,13 @@ std::vector<LossRow> graded_rows() {
        "log(1 + Σ_{y_i < y_j} exp(s (a_i - a_j))), a_i the angle score of u_i and v_i as complex "
        "vectors",
        "Li and Li, AnglE-optimized Text Embeddings, 2023",
-       "graded pairs whose order matters, like cosent, when many cosines are near 1 or -1, where "
-       "the cosine has hardly a gradient",
+       "like cosent, when many cosines are near 1 or -1, where the cosine has hardly a gradient",
        "{name: angle, scale: 20}",
        [](const LossOptions&) { return ranked_pairs(pairs(kRequired, kIgnored)); },
        visit_own<AngleOptions>, compute_own<AngleOptions, angle_loss>, score_output, no_parts},
       {"bce", "(1/m) Σ_i [-w y_i log σ(z_i) - (1 - y_i) log σ(-z_i)], z_i the logit of a head",
        "Nogueira and Cho, Passage Re-ranking with BERT, 2019",
-       "0/1 or graded pairs (or single texts) judged by a head, as in re-ranking and paraphrase "
-       "detection",
-       "bce",
+       "0/1 or graded pairs or texts judged by a head: re-ranking, paraphrase detection", "bce",
        [](const LossOptions&) {
          LossNeeds needs = pairs(kRequired, kIgnored, true);
          needs.texts = TextNeed::kEither;

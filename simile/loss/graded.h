@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses on scores: they compare one score of each pair, a cosine or a head's number, with its
-// target y; or what a head gives, with a target or class. Each is one number. Negatives and groups
-// are not looked at. Errors, where nothing else is said: as pair_scores().
+// target y; or a head's output with a target or class. Each is one number. Negatives and groups are
+// not looked at. Errors, unless stated otherwise: as pair_scores().
 #pragma once
 
 #include <torch/types.h>
@@ -12,8 +12,7 @@
 namespace simile {
 
 // Mean squared error of the score: (1/m) Σ_i (c_i - y_i)², y in [0, 1], c_i the cosine of u_i and
-// v_i or a head's number (Reimers and Gurevych, "Sentence-BERT", 2019, section 3, regression
-// objective).
+// v_i or a head's number (Reimers and Gurevych, "Sentence-BERT", 2019, section 3, regression).
 torch::Tensor mse_loss(const LossInput& input);
 
 // One minus Pearson's correlation of scores and targets over the batch ("Batch-Softmax
@@ -21,9 +20,8 @@ torch::Tensor mse_loss(const LossInput& input);
 //
 //   1 - Σ_i (c_i - mean c) (y_i - mean y) / (|c - mean c| · |y - mean y|)
 //
-// c_i: the cosine of u_i and v_i or a head's number; y_i on any scale. Between 0 and 2. Scores or
-// targets that differ by no more than rounding (and so m = 1) have no correlation: the loss is 1
-// with zero gradients.
+// c_i: the cosine of u_i and v_i or a head's number; y_i on any scale. From 0 to 2. If scores or
+// targets are equal within rounding (so m = 1), the loss is 1 with zero gradients.
 torch::Tensor pearson_loss(const LossInput& input);
 
 // CoSENT (Su, "CoSENT: a sentence embedding scheme more effective than Sentence-BERT", 2022): pairs
@@ -78,13 +76,11 @@ struct BceOptions {
   }
 };
 
-// For single texts or pairs; only logits and targets are looked at. Errors: as check_loss_input();
-// kInput without logits [m, 1].
+// For texts or pairs; sees logits and targets. Errors: check_loss_input()'s; no logits [m, 1].
 torch::Tensor bce_loss(const LossInput& input, const BceOptions& options);
 
 // Cross-entropy of a head's k logits with the class of each text or pair (Reimers and Gurevych,
-// "Sentence-BERT", 2019, section 3, classification objective, where the head sees u, v and
-// |u - v|):
+// "Sentence-BERT", 2019, section 3, classification: the head sees u, v and |u - v|):
 //
 //   (1/m) Σ_i [ -(1 - ε) · log softmax(z_i)_{c_i} - (ε/k) · Σ_j log softmax(z_i)_j ]
 //

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/loss.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -131,8 +130,7 @@ void Loss::load_state(const LossState& state) {
   const std::vector<LossParameter> expected = parameters();
   const auto fail = [&](const std::string& found) {
     throw_error(ErrorKind::kInput,
-                "checkpoint: loss '{}' has {} trained parameters, {}; was it written "
-                "by another recipe?",
+                "checkpoint: loss '{}' has {} trained parameters, {}; is it of another recipe?",
                 row_->name, expected.size(), found);
   };
   if (state.size() != expected.size()) fail(fmt::format("the checkpoint {}", state.size()));
@@ -144,9 +142,8 @@ void Loss::load_state(const LossState& state) {
     SIMILE_CHECK(
         std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
         ErrorKind::kInput,
-        "checkpoint: '{}' of loss '{}' should be finite; the checkpoint is damaged: "
-        "resume from an earlier one",
-        name, row_->name);
+        "checkpoint: '{}' of loss '{}' is not finite; resume from an earlier one", name,
+        row_->name);
     copy_from_host(values.data(), expected[i].tensor);
   }
   clamp_parameters();

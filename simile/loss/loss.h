@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every loss as one row of a table: what it is called, what it needs, how it is computed; and a loss
-// as a recipe names it: options, what is trained with it (a temperature, a projection), and the
-// losses it is made of.
+// Every loss as one row of a table: its name, needs and computation; and a loss as a recipe names
+// it: options, trained parameters (a temperature ...), and the losses in it.
 //
 // To add a loss: its options and function in the room that it belongs to, its row among the room's
 // rows, a test. A new room is declared in detail/row_parts.h and named in loss_table().
@@ -34,7 +33,7 @@ struct LossParts {
   const TripletOptions* triplet = nullptr;           // margin and distance of triplets
 };
 
-// What a loss is computed with beside its options and the batch.
+// The inputs of a loss besides its options and the batch.
 struct LossContext {
   torch::Tensor scale;       // 1/τ for losses with a temperature, not defined for the others
   torch::Tensor projection;  // [E, D] onto a teacher's vectors, or not defined
@@ -51,8 +50,8 @@ struct LossRow {
   void (*visit)(LossOptions& options, OptionVisitor& v);
   torch::Tensor (*compute)(const LossOptions& options, const LossInput& input,
                            const LossContext& context);
-  // What smoothness is measured on (siar.h): logits of a head, scores of a row of the batch,
-  // or the score of each pair. A loss made of others has that of its first.
+  // The output that smoothness is measured on (siar.h): logits of a head, scores of a row of the
+  // batch, or the score of each pair. A composed loss uses that of its first part.
   SmoothOutput (*output)(const LossOptions& options, const LossInput& input,
                          const LossContext& context);
   LossParts (*parts)(const LossOptions& options);
@@ -73,7 +72,7 @@ struct LossParameter {
   double learning_rate;  // its own peak; follows the model's schedule
 };
 
-// What a loss's own parameters depend on.
+// The sizes that a loss's own parameters depend on.
 struct LossSizes {
   int64_t embedding = 0;                              // D
   int64_t teacher = 0;                                // E of the first teacher; 0: none
@@ -93,23 +92,23 @@ class Loss {
   // Errors: as the chosen loss's function.
   torch::Tensor operator()(const LossInput& input) const;
 
-  // What smoothness-inducing regularisation compares, see siar.h. Errors: as operator().
+  // The output that smoothness-inducing regularisation compares, see siar.h. Errors: as operator().
   SmoothOutput output(const LossInput& input) const;
 
-  // Of a loss made of several, a parameter's name begins with that of its loss.
+  // In a composed loss, a parameter's name begins with the name of its part.
   std::vector<LossParameter> parameters() const;
   void clamp_parameters();  // after each optimiser step: keeps τ in [0.001, 100]
 
   // Numbers for the log: {"temperature", τ} for losses that have one.
   std::vector<std::pair<std::string, double>> values() const;
 
-  // What a checkpoint stores: parameters() as they stand. Errors of load_state() (kInput): a name
-  // that is missing or not known, another size, a number that is not finite.
+  // The state that a checkpoint stores: the current parameters(). Errors of load_state() (kInput):
+  // a missing or unknown name, another size, a number that is not finite.
   LossState state() const;
   void load_state(const LossState& state);
 
-  // Trained temperatures, to go on from in another stage or run; of equal losses the last.
-  // start_from() leaves alone what has no entry, and tells how many it set.
+  // Trained temperatures, to start from in another stage or run; among equal losses the last
+  // counts. start_from() leaves losses without an entry unchanged, and returns how many it set.
   void add_temperatures(Temperatures& trained) const;
   int start_from(const Temperatures& trained);
 

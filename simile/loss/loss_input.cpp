@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/loss_input.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
@@ -120,9 +118,8 @@ Tensor single_logits(const LossInput& input, const char* loss) {
   const int64_t m = input.left.size(0);
   SIMILE_CHECK(input.logits.dim() == 2 && input.logits.size(0) == m && input.logits.size(1) == 1,
                ErrorKind::kInput,
-               "loss: {} needs one number a pair from the head, [{}, 1], found [{}]; "
-               "give the head one output",
-               loss, m, fmt::join(input.logits.sizes(), ", "));
+               "loss: {} needs one number a pair from the head, [{}, 1], found [{}]", loss, m,
+               fmt::join(input.logits.sizes(), ", "));
   return input.logits.squeeze(1);
 }
 

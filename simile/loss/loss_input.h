@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers a loss is computed from: pooled embeddings of one batch, its targets, and what heads
-// and frozen models make of the same texts; and what many losses make of them first: normalised
-// embeddings, similarities and distances of rows, one score of each pair, a temperature.
+// The inputs of a loss: pooled embeddings of one batch, its targets, and the outputs of heads and
+// frozen models for the same texts. Also steps that many losses share: normalised embeddings,
+// similarities and distances of rows, one score of each pair, a temperature.
 #pragma once
 
 #include <torch/types.h>
@@ -28,9 +28,8 @@ struct LossInput {
   torch::Tensor left_group;
   torch::Tensor right_group;
 
-  // What the objective's head gives (simile/nn/head.h): logits of each pair or text, and, for
-  // losses that compare every left with every right, those of all pairs of the batch. Not defined:
-  // no head.
+  // Output of the objective's head (simile/nn/head.h): logits of each pair or text and, for losses
+  // that compare all lefts with all rights, of all pairs of the batch. Undefined without a head.
   torch::Tensor logits;        // [m, k]
   torch::Tensor cross_logits;  // [m, m + n·m], columns as bsc.h stacks its right side
 
@@ -38,14 +37,13 @@ struct LossInput {
   std::vector<torch::Tensor> left_teachers;
   std::vector<torch::Tensor> right_teachers;  // empty for single texts
 
-  // In what numbers the scores of all pairs of a batch are multiplied, where they are of no use but
-  // for a softmax over them (simile/nn/row_products.h).
+  // The product type for the scores of all pairs of a batch, if they are only used in a softmax
+  // (simile/nn/row_products.h).
   ProductType products = ProductType::kFloat;
 };
 
 // Errors (kInput): an embedding that is not [m, D] with m > 0, sides of different shapes, a target,
-// group, class, logit or teacher's vector for another number of pairs; the message names the tensor
-// and both shapes.
+// group, class, logit or teacher's vector for another number of pairs, with name and shapes.
 void check_loss_input(const LossInput& input);
 
 // The same, and there is a right side.
@@ -72,9 +70,8 @@ bool is_coordinate_normalization(const std::string& name);
 // Same shape as `x`. Errors (kRecipe): an unknown name.
 torch::Tensor normalize_embeddings(const torch::Tensor& x, const std::string& name);
 
-// Similarities and distances of rows. Of matching rows of u and v, both [m, D], results are [m].
-// Guarded as normalize_embeddings() is: a zero row has cosine 0 with everything, equal rows have
-// distance 0 with zero gradient.
+// Similarities and distances of matching rows of u and v, both [m, D]; results are [m]. As in
+// normalize_embeddings(), a zero row has cosine 0; equal rows have distance 0 with zero gradient.
 torch::Tensor row_cosine(const torch::Tensor& u, const torch::Tensor& v);  // cos(u_i, v_i)
 
 // d(u_i, v_i): `cosine` is 1 - cos(u_i, v_i), `euclidean` |u_i - v_i|, `manhattan` the sum of
@@ -83,12 +80,10 @@ torch::Tensor row_distance(const torch::Tensor& u, const torch::Tensor& v, const
 
 // The one score of each pair that graded losses compare with its target, [m]: the head's number for
 // each pair (LossInput::logits) if there is a head, otherwise the cosine of u_i and v_i. Errors: as
-// check_loss_input(); kInput for logits that are not [m, 1], and without logits as
-// check_pair_input().
+// check_loss_input(); kInput for logits that are not [m, 1]; else as check_pair_input().
 torch::Tensor pair_scores(const LossInput& input);
 
-// The head's numbers as [m]. Errors (kInput): logits that are missing or not [m, 1]; the message
-// names `loss`.
+// The head's numbers as [m]. Errors (kInput, naming `loss`): logits missing or not [m, 1].
 torch::Tensor single_logits(const LossInput& input, const char* loss);
 
 constexpr double kMinimumTemperature = 0.001;
@@ -97,8 +92,7 @@ constexpr double kMaximumTemperature = 100.0;
 // The temperature τ of a softmax over scores, fixed or trained.
 //
 // Scores are multiplied by the scale s = 1/τ. A trained temperature is one parameter: log s
-// (`parametrization: log`) or s itself (`scale`, as the BSC authors' code does), kept so that τ
-// stays in [0.001, 100].
+// (`parametrization: log`) or s itself (`scale`, as the BSC authors' code), τ in [0.001, 100].
 struct TemperatureOptions {
   double value = 0.1;
   bool trainable = false;
@@ -107,14 +101,14 @@ struct TemperatureOptions {
 
   void visit(OptionVisitor& v) {
     v.field("value", value,
-            {"temperature the scores are divided by; where it starts, if trained, unless the model "
-             "or an earlier stage has one trained under the same loss",
+            {"temperature that divides the scores; its start, if trained, unless the model or an "
+             "earlier stage has one trained under the same loss",
              "", kMinimumTemperature, kMaximumTemperature});
     v.field("trainable", trainable, {"train the temperature with the model"});
     v.field("learning_rate", learning_rate,
             {"peak learning rate of a trained temperature; follows the model's schedule", "", 0.0});
     v.field("parametrization", parametrization,
-            choice_info("what is trained: the logarithm of 1/temperature or 1/temperature",
+            choice_info("the trained number: the logarithm of 1/temperature, or 1/temperature",
                         {"log", "scale"}));
   }
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/loss/loss_options.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -73,7 +72,7 @@ std::string find_head_lack(const LossNeeds& needs, const LossData& data) {
 
 constexpr const char* kUnitTargets = "targets between 0 and 1";
 
-// What of `needs` the data lacks, or an empty text.
+// Names the part of `needs` that the data lacks; empty if it lacks nothing.
 std::string find_lack(const LossNeeds& needs, const LossData& data) {
   const std::string head = find_head_lack(needs, data);
   if (!head.empty()) return head;
@@ -100,8 +99,7 @@ std::string find_lack(const LossNeeds& needs, const LossData& data) {
 constexpr double kLowForCoordinates = 0.5;
 constexpr double kHighForL2 = 1.0;
 
-// " or choose a loss that fits: ...", or nothing when none does. Losses that are made of others fit
-// whatever those fit.
+// " or choose a loss that fits: ...", or nothing when none does. Losses of others fit as those.
 std::string fitting_losses(const LossData& data) {
   std::vector<std::string> names;
   for (const LossRow& row : loss_table()) {
@@ -115,7 +113,7 @@ std::string fitting_losses(const LossData& data) {
   return fmt::format(" or choose a loss that fits: {}", fmt::join(names, ", "));
 }
 
-// How the scores as the file has them would come to lie in [0, 1].
+// The options that would bring the file's scores into [0, 1].
 std::string rescaling(const LossData& data) {
   const double low = data.target_minimum * data.score_scale + data.score_offset;
   const double high = data.target_maximum * data.score_scale + data.score_offset;
@@ -271,10 +269,9 @@ std::vector<std::string> loss_option_warnings(const LossOptions& options) {
   if (parts.temperature == nullptr || parts.normalize == nullptr) return warnings;
   const double tau = parts.temperature->value;
   if (is_coordinate_normalization(*parts.normalize) && tau < kLowForCoordinates) {
-    warnings.push_back(
-        fmt::format("loss '{}': temperature {:g} is low for normalize: {}, which usually goes with "
-                    "1 to 3; values near 0.1 go with l2",
-                    options.name, tau, *parts.normalize));
+    warnings.push_back(fmt::format(
+        "loss '{}': temperature {:g} is low for normalize: {}; 1 to 3 are usual, 0.1 with l2",
+        options.name, tau, *parts.normalize));
   }
   if (*parts.normalize == "l2" && tau >= kHighForL2) {
     warnings.push_back(

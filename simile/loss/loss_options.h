@@ -7,8 +7,8 @@
 //   loss: {name: matryoshka, dimensions: [256, 64], of: bsc}
 //
 // visit() names `name` first and then only the options of the loss it holds, so that an option of
-// another loss is an unknown key. Also what losses need of the data and what data there is, which
-// are compared before the first step.
+// another loss is an unknown key. Also the needs of losses and the columns of the data, which are
+// compared before the first step.
 #pragma once
 
 #include <any>
@@ -28,8 +28,7 @@ struct LossOptions {
   std::string name = "bsc";
   std::vector<LossTerm> of;  // of the losses that are made of others: sum, matryoshka
 
-  // The options of the loss `name`, T being their type (BscOptions, ...); as they are by default
-  // until they are set.
+  // The options of the loss `name`, T being their type (BscOptions, ...); by default until set.
   template <typename T>
   T& get() {
     if (T* options = std::any_cast<T>(&own_)) return *options;
@@ -69,23 +68,22 @@ struct SiarOptions {
   void visit(OptionVisitor& v);
 };
 
-// What is trained with a loss, as a checkpoint stores it: names and values of Loss::parameters(),
-// in their order.
+// Trained parameters of a loss, as a checkpoint stores them: Loss::parameters(), in their order.
 using LossState = std::vector<std::pair<std::string, std::vector<float>>>;
 
-// "; MultipleNegativesRankingLoss is `loss: mnrl` here", of the longest name of a loss of
-// sentence-transformers that stands in `text`, in any case; otherwise an empty text.
+// "; MultipleNegativesRankingLoss is `loss: mnrl` here", for the longest name of a
+// sentence-transformers loss that occurs in `text`, ignoring case; otherwise an empty text.
 std::string hint_of_foreign_loss(const std::string& text);
 
 enum class Requirement { kIgnored, kOptional, kRequired };
 
 enum class TextNeed { kPairs, kSingles, kEither };
 
-// What a loss takes from the objective's head: nothing; the one number of a pair (or text), in
-// place of the cosine if there is a head or always; one number for each class.
+// The numbers that a loss takes from the objective's head: none; one number per pair (or text)
+// instead of the cosine, if there is a head or always; one number per class.
 enum class HeadNeed { kNone, kNumberIfGiven, kNumber, kClasses };
 
-// What a loss sets against each other. A batch that has no two of them gives no gradient.
+// The things that a loss compares. A batch with fewer than two of them gives no gradient.
 enum class Compares {
   kOwnTexts,      // those of each example
   kTeachers,      // each text with a teacher's vector of it
@@ -112,7 +110,7 @@ struct LossNeeds {
 // The needs of two losses computed on the same batch.
 LossNeeds operator|(const LossNeeds& a, const LossNeeds& b);
 
-// What a data set, as the recipe maps it, has to offer a loss.
+// The columns that a data set, as the recipe maps it, offers a loss.
 struct LossData {
   int64_t negatives = 0;  // columns of explicit negatives
   bool has_target = false;
@@ -140,9 +138,9 @@ std::string describe(const LossNeeds& needs);
 // warnings: data the loss does not look at.
 std::vector<std::string> check_loss_data(const LossOptions& options, const LossData& data);
 
-// Computes the loss of a made-up batch of two, such as the data would give, to meet before training
-// what a batch would meet. `hidden` is the size of embeddings, `teachers` those of the teachers'
-// vectors. Errors: as the loss's constructor and function.
+// Computes the loss of a made-up batch of two, such as the data would give, to find errors before
+// training. `hidden` is the size of embeddings, `teachers` those of the teachers' vectors. Errors:
+// as the loss's constructor and function.
 void try_loss(const LossOptions& options, const LossData& data, int64_t hidden,
               const std::vector<int64_t>& teachers);
 

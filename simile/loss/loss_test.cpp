@@ -75,7 +75,7 @@ Loss golden_loss(const Json& c) {
   return loss;
 }
 
-// What the reference says of the gradients of require_gradients(), in its order.
+// The reference's gradients of require_gradients(), in its order.
 std::vector<torch::Tensor> golden_gradients(const Json& c) {
   std::vector<torch::Tensor> gradients = {matrix(c["left_gradient"])};
   if (c.contains("right")) gradients.push_back(matrix(c["right_gradient"]));

@@ -7,7 +7,6 @@
 
 #include "simile/core/check.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {

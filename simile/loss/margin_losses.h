@@ -29,8 +29,7 @@ struct ContrastiveOptions {
 // One number. Negatives and groups are not looked at. Errors: as check_pair_input().
 torch::Tensor contrastive_loss(const LossInput& input, const ContrastiveOptions& options);
 
-// Contrastive loss on the hard pairs of the batch alone (sentence-transformers,
-// OnlineContrastiveLoss):
+// Contrastive loss on the batch's hard pairs (sentence-transformers' OnlineContrastiveLoss):
 //
 //   Σ_{i in P} d_i² + Σ_{i in N} relu(margin - d_i)²
 //
@@ -78,8 +77,7 @@ torch::Tensor triplet_loss(const LossInput& input, const TripletOptions& options
 // d: Euclidean distance of raw embeddings or 1 - cosine. Otherwise an anchor without a p or without
 // an n gives no triplet; a batch without triplets gives 0 with zero gradients. Triplets are chosen
 // on values, the first of equals; gradients flow through the distances of those above zero.
-// One number, of `left` alone. Errors: as check_loss_input(); kInput without classes [m]; kRecipe
-// for an unknown mining.
+// One number, of `left`. Errors: as check_loss_input(); kInput without classes [m]; kRecipe.
 torch::Tensor batch_triplet_loss(const LossInput& input, const TripletOptions& options);
 
 }  // namespace simile

@@ -3,7 +3,6 @@
 
 #include <fmt/ranges.h>
 #include <torch/autograd.h>
-#include <torch/types.h>
 
 #include <algorithm>
 #include <limits>
@@ -27,8 +26,7 @@ void check_outputs(const SmoothOutput& a, const SmoothOutput& b) {
   SIMILE_CHECK(a.is_logits == b.is_logits, ErrorKind::kInput,
                "smoothness: expected two outputs of one kind, found logits and scores");
   SIMILE_CHECK(a.values.sizes() == b.values.sizes() && a.values.numel() > 0, ErrorKind::kInput,
-               "smoothness: expected two outputs of one shape with at least one row, "
-               "found [{}] and [{}]",
+               "smoothness: expected two outputs of one shape with rows, found [{}] and [{}]",
                fmt::join(a.values.sizes(), ", "), fmt::join(b.values.sizes(), ", "));
   SIMILE_CHECK(!a.is_logits || a.values.dim() == 2, ErrorKind::kInput,
                "smoothness: expected logits [m, k], found [{}]", fmt::join(a.values.sizes(), ", "));
@@ -89,7 +87,7 @@ Tensor unit_rows(const Tensor& rows, const std::string& norm) {
 
 bool is_peer(const SiarOptions& options) { return options.mode == "peer"; }
 
-// What δ increases; `target` is a constant.
+// The distance that δ increases; `target` is a constant.
 Tensor search_distance(const SiarOptions& options, const SmoothOutput& perturbed,
                        const SmoothOutput& target) {
   if (!is_peer(options)) return smoothness_distance(perturbed, target);
@@ -147,13 +145,12 @@ void SiarOptions::visit(OptionVisitor& v) {
            "smart-pytorch (mode: peer)",
            "", 0.0});
   v.field("steps", steps,
-          {"gradient steps that look for the worst perturbation; each costs a forward and a "
-           "backward pass",
+          {"steps that look for the worst perturbation; each costs a forward and a backward pass",
            "steps", 1});
   v.field("noise", noise, {"standard deviation of the first perturbation", "", 0.0});
   v.field("step_size", step_size, {"length of a gradient step", "", 0.0});
   v.field("radius", radius, {"largest perturbation of a token's embedding (mode: ball)", "", 0.0});
-  v.field("norm", norm, choice_info("how a token's perturbation is measured", kNorms));
+  v.field("norm", norm, choice_info("norm of a token's perturbation", kNorms));
   v.field("mode", mode,
           choice_info("perturbations are projected onto the ball of the radius (ball), or rescaled "
                       "to length 1 as public implementations do (peer)",

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Smoothness-inducing adversarial regularisation ("That was smooth", section 3.4, eq. 5-7; Jiang et
-// al., "SMART", 2020, algorithm 1): the model's output should hardly change when the embeddings of
-// its tokens do.
+// al., "SMART", 2020, algorithm 1): the output should hardly change when token embeddings do.
 //
 // f(x) is the output for a batch, x [T, H] the sum of word, position and type embeddings of its T
-// tokens after LayerNorm (of a joined encoder those of its transformers, side by side; its static
-// tables have no LayerNorm and stay as they are), l smoothness_distance(), sg a constant
-// copy.
+// tokens after LayerNorm, l smoothness_distance(), sg a constant copy.
 //
 //   δ ~ N(0, σ²)                               noise
 //   K times:  g = ∇_δ l(f(x + δ), sg f(x))     steps
@@ -20,8 +17,8 @@
 // eq. 6; for 2 and 1 a text of T tokens may move √T and T times as far. A token whose gradient is
 // zero takes no step, it is projected only.
 //
-// `mode: peer` repeats what the public codes smart-pytorch and mt-dnn compute, which rescale where
-// the papers project, so that a token moves by about 1 whatever σ and η are, if far above 1e-6:
+// `mode: peer` does the same as the public codes smart-pytorch and mt-dnn, which rescale where the
+// papers project, so that a token moves by about 1 whatever σ and η are, if far above 1e-6:
 //
 //   logits  g = ∇_δ (1/m) Σ_i KL(sg p_i ‖ q_i),      p of f(x), q of f(x + δ)
 //           penalty = λ Σ_i KL(sg p_i ‖ q_i) + KL(sg q_i ‖ p_i)
@@ -29,7 +26,7 @@
 //   both    δ ← d / (‖d‖_p + 1e-6),  d = δ + η g;  ε is not used
 //
 // Its penalty of logits is a sum over the m rows, and each divergence has its gradient through its
-// second argument alone. Logits [m, 1] stand for a Bernoulli distribution here too.
+// second argument alone. Logits [m, 1] mean a Bernoulli distribution here too.
 #pragma once
 
 #include <torch/types.h>
@@ -43,7 +40,7 @@
 
 namespace simile {
 
-// What a model says of a batch: logits of classes or of the rows of an in-batch softmax, or one
+// A model's output for a batch: logits of classes or of the rows of an in-batch softmax, or one
 // score for each text or pair. Float or double, on any device.
 struct SmoothOutput {
   torch::Tensor values;
@@ -61,8 +58,7 @@ struct SmoothOutput {
 // Logits of -inf on both sides are columns left out, without gradient; on one side only they make
 // the divergence infinite. Divergences are computed in double precision and returned in the type of
 // the first argument: near outputs differ by less than a float's rounding of p log p. Gradients
-// flow to both sides. Errors (kInput): sides of different kinds or shapes, none of any rows, logits
-// that are not [m, k].
+// flow to both. Errors (kInput): sides of different kinds or shapes, no rows, logits not [m, k].
 torch::Tensor smoothness_distance(const SmoothOutput& a, const SmoothOutput& b);
 
 // KL(p‖q) of each row, [m], for logits only; gradients flow to both sides. Errors: as above.
@@ -71,9 +67,9 @@ torch::Tensor row_divergences(const SmoothOutput& a, const SmoothOutput& b);
 // The same numbers as a constant.
 SmoothOutput detached(const SmoothOutput& output);
 
-// f(x + δ) for the batch at hand. It must repeat the clean pass in all else, dropout masks
-// included, or the penalty measures that too. `for_perturbation`: only the gradient of δ will be
-// asked for; gradients that would be added to weights as a side effect must be left out.
+// f(x + δ) for the current batch. It must repeat the clean pass in all else, dropout masks
+// included, or the penalty measures that too. `for_perturbation`: only the gradient of δ is needed;
+// gradients that would be added to weights as a side effect must be left out.
 using PerturbedOutput =
     std::function<SmoothOutput(const torch::Tensor& delta, bool for_perturbation)>;
 
@@ -85,8 +81,7 @@ struct SiarResult {
 
 // The nearest point to each row of `delta` [..., H] in the ball of `radius` >= 0 under `norm`: inf
 // clamps, 2 shortens, 1 moves all towards zero by one threshold, found by sorting (Duchi et al.,
-// "Efficient Projections onto the l1-Ball", 2008, figure 1). Same shape. Errors (kRecipe): an
-// unknown norm.
+// "Efficient Projections onto the l1-Ball", 2008, figure 1). Errors (kRecipe): another norm.
 torch::Tensor project_to_ball(const torch::Tensor& delta, double radius, const std::string& norm);
 
 // Normal numbers of standard deviation `deviation`, doubles on the CPU: number i is the i-th of
@@ -94,9 +89,9 @@ torch::Tensor project_to_ball(const torch::Tensor& delta, double radius, const s
 torch::Tensor siar_noise(const std::vector<int64_t>& shape, double deviation, uint64_t seed,
                          uint64_t step, int64_t first = 0);
 
-// Whether what is so of this process's tokens is so of all: for a batch that several processes
-// share, each with the rows of δ of its own tokens. Asked once a step, whether the gradient is
-// finite; the penalty is the same in all of them. Empty: one process has all tokens.
+// Whether a condition on this process's tokens holds for those of all processes that share a batch,
+// each with the rows of δ of its own tokens. Asked once a step, whether the gradient is finite; the
+// penalty is the same in all of them. Empty: one process has all tokens.
 using Everywhere = std::function<bool(bool here)>;
 
 // The penalty from δ = `start`, which gets the type and device of `clean`. `clean` is f(x), part of

@@ -6,7 +6,6 @@
 #include "simile/core/check.h"
 #include "simile/loss/bsc.h"
 #include "simile/loss/detail/row_parts.h"
-#include "simile/loss/loss_input.h"
 #include "simile/nn/row_products.h"
 
 namespace simile {
@@ -59,8 +58,7 @@ void check_teachers(const LossInput& input) {
                "loss: rcl needs the vectors frozen models gave both sides, and there are none; "
                "give the objective teachers or choose a loss without");
   SIMILE_CHECK(input.left_teachers.size() == input.right_teachers.size(), ErrorKind::kInput,
-               "loss: rcl needs every teacher's vectors of both sides, found {} for the left and "
-               "{} for the right",
+               "loss: rcl needs every teacher's vectors of both sides, found {} left and {} right",
                input.left_teachers.size(), input.right_teachers.size());
   for (const auto* side : {&input.left_teachers, &input.right_teachers}) {
     for (const Tensor& teacher : *side) {
@@ -109,8 +107,7 @@ void DistillOptions::visit(OptionVisitor& v) {
                   "between the cosines of all texts of a batch: their mean squared difference",
                   {"mse", "cosine", "scores"}));
   v.field("projection_learning_rate", projection_learning_rate,
-          {"peak learning rate of the projection onto a teacher's vectors of another size; follows "
-           "the model's schedule",
+          {"peak rate of the projection onto vectors of another size; follows the model's schedule",
            "", 0.0});
 }
 

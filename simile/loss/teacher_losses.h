@@ -12,8 +12,7 @@
 namespace simile {
 
 // Distillation: the embedding should be the vector a teacher gave the same text (Reimers and
-// Gurevych, "Making Monolingual Sentence Embeddings Multilingual using Knowledge Distillation",
-// 2020, eq. 1).
+// Gurevych, "Making Monolingual Sentence Embeddings Multilingual ...", 2020, eq. 1).
 //
 //   mse     (1/(m·E)) Σ_i |W x_i - a_i|²
 //   cosine  (1/m) Σ_i (1 - cos(W x_i, a_i))
@@ -33,8 +32,7 @@ struct DistillOptions {
 // One number, of single texts or pairs; gradients flow to the embeddings and to `projection`, not
 // to the teacher, and with scores not to a projection. Negatives, targets and groups are not looked
 // at. Errors: as check_loss_input(); kInput unless there is one teacher, for vectors of another
-// size without a projection or one that is not [E, D], and for a teacher's right side without a
-// right side.
+// size without a projection [E, D], and for a teacher's right side without a right side.
 torch::Tensor distill_loss(const LossInput& input, const DistillOptions& options,
                            const torch::Tensor& projection = {});
 
@@ -48,8 +46,7 @@ torch::Tensor distill_loss(const LossInput& input, const DistillOptions& options
 //   loss = (1/m) Σ_i 1[y_i > t] · (CE_i + φ · H_i)
 //
 // q left, ind right; explicit negatives of every row are further columns, stacked as in bsc.h. The
-// paper has s = 1 and no labels. Pairs with y_i <= t give no term, neither CE nor H, but stay a
-// column for the others.
+// paper has s = 1 and no labels. Pairs with y_i <= t give no term (CE, H) but stay columns.
 struct RclEntropyOptions {
   double scale = 1.0;
   double phi = 0.01;
@@ -80,8 +77,7 @@ struct RclOptions {
 };
 
 // One number. Groups are not looked at. Errors: as check_pair_input(); kInput without teachers,
-// with another number of them for the right side than for the left, or with vectors that are not
-// [m, D].
+// with other numbers of them for both sides, or vectors that are not [m, D].
 torch::Tensor rcl_loss(const LossInput& input, const RclOptions& options);
 
 }  // namespace simile

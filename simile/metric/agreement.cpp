@@ -51,8 +51,7 @@ OrderAgreement count_pairs(const std::vector<double>& left, const std::vector<do
 
 int64_t distance_of(const OrderAgreement& pairs) { return std::abs(pairs.same - pairs.reversed); }
 
-// Equal numbers are told apart by their places, so that each order of the numbers counts equally
-// often.
+// Places distinguish equal numbers, so each order of them counts equally often.
 double share_of_all(const std::vector<double>& left, const std::vector<double>& right,
                     int64_t distance) {
   std::vector<size_t> order(right.size());

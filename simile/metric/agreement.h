@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How two lists agree: correlation and order of numbers, predicted classes and scores against the
-// true ones. Errors (ErrorKind::kInput): lists of different length, a value that is not finite (with
-// its position).
+// true ones. Errors (ErrorKind::kInput): other lengths, a value that is not finite (its position).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ namespace simile {
 double pearson(const std::vector<double>& left, const std::vector<double>& right);
 double spearman(const std::vector<double>& left, const std::vector<double>& right);
 
-// Ranks from 1 for the smallest; equal values share the mean of the ranks they take up:
+// Ranks from 1 for the smallest; equal values share the mean of their ranks:
 // {10, 20, 20, 30} -> {1, 2.5, 2.5, 4}.
 std::vector<double> average_ranks(const std::vector<double>& values);
 
@@ -32,8 +31,8 @@ std::vector<double> average_ranks(const std::vector<double>& values);
 //
 //   tau = (C - D) / (C + D)   Kendall 1938; with equal numbers Goodman and Kruskal's gamma, 1954
 //   p   = share of the orders of `right` with |C - D| at least as large: how often rows shuffled
-//         blindly would agree (or disagree) as much. Of all n! where n <= 8, otherwise of 20,000
-//         random ones of the stream "order" under seed 1, as (1 + hits) / (1 + 20,000).
+//         blindly would agree (or disagree) as much. Over all n! orders if n <= 8, otherwise over
+//         20,000 random ones of the stream "order" under seed 1, as (1 + hits) / (1 + 20,000).
 struct OrderAgreement {
   int64_t same = 0, reversed = 0;  // pairs
   double tau = 0;                  // 0 without pairs
@@ -48,8 +47,7 @@ OrderAgreement compare_orders(const std::vector<double>& left, const std::vector
 //   F1 of a class = 2 tp / (2 tp + fp + fn)
 //   macro F1 = mean F1 of the classes that occur in gold or predicted (as scikit-learn's default)
 //
-// Classes are numbers in [0, classes). Errors (ErrorKind::kInput) too: empty lists, a class outside
-// the range (with its position).
+// Classes are numbers in [0, classes). Errors (kInput) too: empty lists, another class (and where).
 struct ClassificationScores {
   double accuracy = 0;
   double macro_f1 = 0;
@@ -63,7 +61,7 @@ ClassificationScores score_classes(const std::vector<int64_t>& gold,
 // Scores turned into decisions: a pair is called positive when score >= threshold.
 //
 // The candidate thresholds are the points midway between consecutive distinct scores, the lowest
-// score (all are positive) and the next number above the highest (all are negative). Of equally
+// score (all are positive) and the next number above the highest (all are negative). Among equally
 // good thresholds the highest is taken.
 //
 //   accuracy = (tp + tn) / n          precision = tp / (tp + fp)       recall = tp / (tp + fn)
@@ -72,8 +70,7 @@ ClassificationScores score_classes(const std::vector<int64_t>& gold,
 //   average precision = sum over distinct scores s, from the highest, of
 //                       (recall at s - recall before s) * precision at s
 //
-// A fraction whose denominator is 0 is 0. Labels are positive when not 0. Errors (ErrorKind::kInput)
-// too: empty lists.
+// A fraction over 0 is 0. Labels are positive when not 0. Errors (kInput) too: empty lists.
 struct BestThreshold {
   double threshold = 0;
   double value = 0;  // the accuracy or F1 it reaches on the scores it was chosen on
@@ -104,7 +101,7 @@ class AveragePrecision {
  public:
   AveragePrecision(const std::vector<double>& scores, std::vector<int> labels);
 
-  // Of the examples at `positions`, of which any may occur several times.
+  // The value for the examples at `positions`, which may contain repeats.
   double operator()(const std::vector<int64_t>& positions) const;
 
  private:

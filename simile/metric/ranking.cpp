@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/metric/ranking.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 namespace simile {
 
-// What a metric of one query is computed from.
+// The inputs of a metric for one query.
 struct Retrieved {
   const JudgedRanking& ranking;
   Gain gain;
@@ -73,11 +72,10 @@ const RankingMetricRow kRows[] = {
     known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
   }
   const std::string nearest = nearest_name(name, known);
-  throw_error(ErrorKind::kRecipe,
-              "unknown ranking metric '{}'{}; known are {} (k a number such as 10; map, "
-              "mrr and ndcg may have one too)",
-              name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-              fmt::join(known, ", "));
+  throw_error(
+      ErrorKind::kRecipe,
+      "unknown ranking metric '{}'{}; known are {} (k: a number; map, mrr and ndcg may have one)",
+      name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(known, ", "));
 }
 
 RankingMetric parse_metric(const std::string& name) {

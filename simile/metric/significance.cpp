@@ -55,7 +55,7 @@ double beta_fraction(double a, double b, double x) {
   return result;
 }
 
-// |sum| of the differences, each with a sign; rounding must not tell equal sums apart.
+// |sum| of the differences, each with a sign; rounding must not make equal sums differ.
 class SignedSums {
  public:
   explicit SignedSums(const std::vector<double>& differences) : differences_(differences) {
@@ -133,6 +133,26 @@ TTest paired_t_test(const std::vector<double>& a, const std::vector<double>& b) 
   return test;
 }
 
+std::vector<AdjustedP> adjust_p_values(const std::vector<double>& p) {
+  check_finite("p-values", p);
+  const size_t m = p.size();
+  std::vector<size_t> order(m);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&p](size_t a, size_t b) { return p[a] < p[b]; });
+  std::vector<AdjustedP> adjusted(m);
+  double holm = 0, benjamini_hochberg = 1;
+  for (size_t i = 0; i < m; ++i) {
+    holm = std::max(holm, std::min(1.0, static_cast<double>(m - i) * p[order[i]]));
+    adjusted[order[i]].holm = holm;
+  }
+  for (size_t i = m; i-- > 0;) {
+    const double scaled = static_cast<double>(m) / static_cast<double>(i + 1) * p[order[i]];
+    benjamini_hochberg = std::min(benjamini_hochberg, scaled);
+    adjusted[order[i]].benjamini_hochberg = benjamini_hochberg;
+  }
+  return adjusted;
+}
+
 PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
                                         int64_t samples, uint64_t seed) {
   const std::vector<double> differences = paired_differences("permutation test", a, b);
@@ -203,8 +223,7 @@ Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double
 
 double student_two_sided(double t, int64_t degrees) {
   SIMILE_CHECK(degrees >= 1 && !std::isnan(t), ErrorKind::kInput,
-               "Student's distribution: expected a number and at least one degree of "
-               "freedom, found {} and {}",
+               "Student's distribution: expected a number and degrees of freedom, found {} and {}",
                t, degrees);
   if (std::isinf(t)) return 0;
   const auto freedom = static_cast<double>(degrees);

@@ -9,10 +9,14 @@
 //                      p = (1 + hits) / (1 + samples)
 //   bootstrap          interval between two percentiles of a statistic over examples drawn with
 //                      replacement (Efron 1979); percentiles by linear interpolation
+//   several tests      of m p-values with ranks r (1 for the smallest):
+//                        Benjamini-Hochberg  min over r' >= r of m p / r': a bound of 0.05 keeps the
+//                          expected share of false rejections at 5 % (J. R. Stat. Soc. B 57, 1995)
+//                        Holm  max over r' <= r of (m - r' + 1) p: it keeps the probability of any
+//                          false rejection at 5 % (Scand. J. Stat. 6, 1979)
 //
 // The values are computed in double and in an order that the input decides: same bits for any
-// number of threads. Random numbers are those of the streams "permutation" and "bootstrap" under
-// `seed`.
+// number of threads. Random streams: "permutation" and "bootstrap" under `seed`.
 //
 // Errors (ErrorKind::kInput): lists of different length, fewer than two pairs, no examples or
 // samples, a value that is not finite (with its position).
@@ -55,6 +59,14 @@ struct PermutationTest {
 PermutationTest paired_permutation_test(const std::vector<double>& a, const std::vector<double>& b,
                                         int64_t samples, uint64_t seed);
 
+// A p-value corrected for the number of tests, at most 1.
+struct AdjustedP {
+  double benjamini_hochberg = 1, holm = 1;
+};
+
+// In the order of `p`, whose values lie in [0, 1].
+std::vector<AdjustedP> adjust_p_values(const std::vector<double>& p);
+
 // Two systems by their values under the same seeds (or folds), a and b.
 struct PairedTest {
   Spread a, b;
@@ -73,8 +85,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// A number computed from some of the examples, which may repeat: positions in [0, examples). Called
-// from all threads at once.
+// A number of some examples, which may repeat: positions in [0, examples). Called from all threads.
 using Statistic = std::function<double(const std::vector<int64_t>& positions)>;
 
 // The statistic of each of `samples` choices of `examples` examples.
@@ -90,8 +101,7 @@ Interval bootstrap_interval(int64_t examples, const Statistic& statistic, double
                             int64_t samples, uint64_t seed);
 
 // P(|T| >= |t|) for Student's distribution, and the regularised incomplete beta function I_x(a, b)
-// it is made of: a, b > 0, 0 <= x <= 1, to about 1e-14 (continued fraction by Lentz's method;
-// Abramowitz & Stegun 26.5.8).
+// it is made of: a, b > 0, 0 <= x <= 1, to 1e-14 (Lentz's method; Abramowitz & Stegun 26.5.8).
 double student_two_sided(double t, int64_t degrees);
 double incomplete_beta(double a, double b, double x);
 
@@ -107,7 +117,7 @@ class SortedValues {
   // The place of values[position] among the distinct ones, from 0 for the smallest.
   size_t place(int64_t position) const { return places_[static_cast<size_t>(position)]; }
 
-  // The average_ranks() of the values at `positions`, of which any may occur several times.
+  // The average_ranks() of the values at `positions`, which may contain repeats.
   std::vector<double> ranks(const std::vector<int64_t>& positions) const;
 
  private:

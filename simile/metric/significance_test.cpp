@@ -53,6 +53,22 @@ TEST(SignificanceGolden, PairedTests) {
   }
 }
 
+// Benjamini and Hochberg: scipy 1.16's false_discovery_control(); Holm: by hand.
+TEST(Significance, PValuesAreCorrectedForTheirNumber) {
+  const std::vector<AdjustedP> adjusted = adjust_p_values({0.01, 0.04, 0.03, 0.005, 0.5, 0.03});
+  const Numbers bh = {0.03, 0.048, 0.045, 0.03, 0.5, 0.045},
+                holm = {0.05, 0.12, 0.12, 0.03, 0.5, 0.12};
+  ASSERT_EQ(adjusted.size(), bh.size());
+  for (size_t i = 0; i < bh.size(); ++i) {
+    EXPECT_NEAR(adjusted[i].benjamini_hochberg, bh[i], 1e-15) << i;
+    EXPECT_NEAR(adjusted[i].holm, holm[i], 1e-15) << i;
+  }
+  EXPECT_TRUE(adjust_p_values({}).empty());
+  EXPECT_EQ(adjust_p_values({0.04})[0].holm, 0.04);
+  EXPECT_EQ(adjust_p_values({0.9, 0.8})[0].benjamini_hochberg, 0.9);
+  EXPECT_EQ(adjust_p_values({0.9, 0.8})[0].holm, 1);
+}
+
 TEST(Significance, MeanAndDeviationOfASample) {
   EXPECT_DOUBLE_EQ(measure_spread({2, 4, 4, 4, 5, 5, 7, 9}).mean, 5);
   EXPECT_DOUBLE_EQ(measure_spread({2, 4, 4, 4, 5, 5, 7, 9}).deviation, std::sqrt(32.0 / 7));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/embedding_store.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -14,6 +12,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
+#include "simile/core/file_kind.h"
 #include "simile/core/half.h"
 
 namespace simile {
@@ -22,10 +21,6 @@ namespace {
 constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
 constexpr size_t kPrefix = 10;  // magic, version, length of the header
 constexpr size_t kAlignment = 64;
-
-[[noreturn]] void fail(const std::string& path, const std::string& message) {
-  throw_error(ErrorKind::kInput, "{}: {}", path, message);
-}
 
 // Bytes of a strange file as a message can show them.
 std::string printable(std::string_view bytes) {
@@ -36,20 +31,20 @@ std::string printable(std::string_view bytes) {
 
 std::string_view find_header(const std::string& path, std::string_view bytes) {
   if (bytes.size() < kPrefix || bytes.substr(0, 6) != kMagic.substr(0, 6)) {
-    fail(path, fmt::format("expected a .npy file, which begins with \\x93NUMPY; found '{}'",
-                           printable(bytes.substr(0, 6))));
+    const std::string foreign = describe_foreign(bytes);
+    throw_error(ErrorKind::kInput, "{}: expected a .npy file, {}", path,
+                foreign.empty() ? fmt::format("which begins with \\x93NUMPY; found '{}'",
+                                              printable(bytes.substr(0, 6)))
+                                : "but it " + foreign);
   }
-  if (bytes.substr(6, 2) != kMagic.substr(6)) {
-    fail(path,
-         fmt::format("expected version 1.0 of the .npy format, found {}.{}",
-                     static_cast<unsigned char>(bytes[6]), static_cast<unsigned char>(bytes[7])));
-  }
+  SIMILE_CHECK(bytes.substr(6, 2) == kMagic.substr(6), ErrorKind::kInput,
+               "{}: expected version 1.0 of the .npy format, found {}.{}", path,
+               static_cast<unsigned char>(bytes[6]), static_cast<unsigned char>(bytes[7]));
   const size_t length =
       static_cast<unsigned char>(bytes[8]) + size_t{256} * static_cast<unsigned char>(bytes[9]);
-  if (bytes.size() - kPrefix < length) {
-    fail(path, fmt::format("truncated: expected a header of {} bytes, found {}", length,
-                           bytes.size() - kPrefix));
-  }
+  SIMILE_CHECK(bytes.size() - kPrefix >= length, ErrorKind::kInput,
+               "{}: truncated: expected a header of {} bytes, found {}", path, length,
+               bytes.size() - kPrefix);
   return bytes.substr(kPrefix, length);
 }
 
@@ -57,15 +52,13 @@ std::string_view skip_spaces(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// What stands behind "'key':", which must occur.
+// The text after "'key':", which must occur.
 std::string_view find_value(const std::string& path, std::string_view header,
                             const std::string& key) {
   const std::string quoted = "'" + key + "':";
   const size_t place = header.find(quoted);
-  if (place == std::string_view::npos) {
-    fail(path,
-         fmt::format("expected {} in the .npy header, found '{}'", quoted, printable(header)));
-  }
+  SIMILE_CHECK(place != std::string_view::npos, ErrorKind::kInput,
+               "{}: expected {} in the .npy header, found '{}'", path, quoted, printable(header));
   return skip_spaces(header.substr(place + quoted.size()));
 }
 
@@ -87,15 +80,21 @@ void check_size(const std::string& path, const NpyMatrix& matrix, size_t file_si
       __builtin_mul_overflow(matrix.rows, matrix.columns, &numbers) ||
       __builtin_mul_overflow(numbers, width, &bytes) ||
       __builtin_add_overflow(bytes, static_cast<int64_t>(matrix.offset), &expected);
-  if (overflows || static_cast<size_t>(expected) != file_size) {
-    fail(path,
-         fmt::format("its header tells of {} rows of {} numbers of {} bytes{}, found {} bytes; {}",
-                     matrix.rows, matrix.columns, width,
-                     overflows ? "" : fmt::format(", {} bytes in all", expected), file_size,
-                     overflows || static_cast<size_t>(expected) > file_size
-                         ? "it is truncated"
-                         : "it holds more than one matrix"));
-  }
+  SIMILE_CHECK(!overflows && static_cast<size_t>(expected) == file_size, ErrorKind::kInput,
+               "{}: its header tells of {} rows of {} numbers of {} bytes{}, found {} bytes; {}",
+               path, matrix.rows, matrix.columns, width,
+               overflows ? "" : fmt::format(", {} bytes in all", expected), file_size,
+               overflows || static_cast<size_t>(expected) > file_size
+                   ? "it is truncated"
+                   : "it holds more than one matrix");
+}
+
+std::string note_path(const std::string& path) { return path + ".json"; }
+
+constexpr const char* kChecksum = "checksum";
+
+const char* precision_name(NpyNumber precision) {
+  return precision == NpyNumber::kFloat ? "fp32" : "fp16";
 }
 
 }  // namespace
@@ -118,38 +117,20 @@ NpyMatrix parse_npy(const std::string& path, std::string_view bytes) {
   matrix.offset = kPrefix + header.size();
   const std::string_view type = find_value(path, header, "descr");
   matrix.number = type.substr(0, 5) == "'<f2'" ? NpyNumber::kHalf : NpyNumber::kFloat;
-  if (matrix.number == NpyNumber::kFloat && type.substr(0, 5) != "'<f4'") {
-    fail(path, fmt::format("expected numbers of the type '<f4' or '<f2', found {}; convert them "
-                           "with astype('float32')",
-                           printable(type.substr(0, type.find(',')))));
-  }
-  if (find_value(path, header, "fortran_order").substr(0, 5) != "False") {
-    fail(path,
-         "expected a matrix in C order ('fortran_order': False); convert it with "
-         "numpy.ascontiguousarray");
-  }
+  SIMILE_CHECK(matrix.number == NpyNumber::kHalf || type.substr(0, 5) == "'<f4'", ErrorKind::kInput,
+               "{}: expected the type '<f4' or '<f2', found {}; convert with astype('float32')",
+               path, printable(type.substr(0, type.find(','))));
+  SIMILE_CHECK(find_value(path, header, "fortran_order").substr(0, 5) == "False", ErrorKind::kInput,
+               "{}: expected a matrix in C order; convert it with numpy.ascontiguousarray", path);
   const std::string_view shape = find_value(path, header, "shape");
   std::string_view rest = shape.substr(std::min<size_t>(1, shape.size()));
-  if (shape.substr(0, 1) != "(" || !take_number(rest, ',', matrix.rows) ||
-      !take_number(rest, ')', matrix.columns)) {
-    fail(path, fmt::format("expected the shape (ROWS, COLUMNS), found {}",
-                           printable(shape.substr(0, shape.find(')') + 1))));
-  }
+  SIMILE_CHECK(shape.substr(0, 1) == "(" && take_number(rest, ',', matrix.rows) &&
+                   take_number(rest, ')', matrix.columns),
+               ErrorKind::kInput, "{}: expected the shape (ROWS, COLUMNS), found {}", path,
+               printable(shape.substr(0, shape.find(')') + 1)));
   check_size(path, matrix, bytes.size());
   return matrix;
 }
-
-namespace {
-
-std::string note_path(const std::string& path) { return path + ".json"; }
-
-constexpr const char* kChecksum = "checksum";
-
-const char* precision_name(NpyNumber precision) {
-  return precision == NpyNumber::kFloat ? "fp32" : "fp16";
-}
-
-}  // namespace
 
 EmbeddingStoreWriter::EmbeddingStoreWriter(const std::string& path, int64_t rows, int64_t dimension,
                                            NpyNumber precision)

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of a frozen model, one per text, computed once, kept in a file and read by row: the file
-// is mapped, never held in memory.
+// Vectors of a frozen model, one per text, computed once, kept in a mapped file and read by row.
 //
 // PATH is a .npy matrix [rows, D] (parse_npy()) that other programs read too. Beside it
 // PATH.json, {"fingerprint":..,"rows":..,"dimension":..,"precision":"fp32"|"fp16","checksum":..},
-// says what the vectors were made of and, as hash_file(), what PATH is. It is removed before PATH
-// is replaced and written after, so that a crash at any moment leaves no fingerprint with vectors
-// that are not its own.
+// describes the vectors' origin and has the hash_file() of PATH. It is removed before PATH is
+// replaced and written after, so that no crash leaves a fingerprint with other vectors.
 #pragma once
 
 #include <cstddef>
@@ -38,18 +36,18 @@ struct NpyMatrix {
   size_t offset = 0;  // of the first number, in bytes from the start of the file
 };
 
-// All that stands before the numbers.
+// All bytes before the numbers.
 std::string npy_header(NpyNumber number, int64_t rows, int64_t columns);
 
 // Where the numbers of the file `path` lie, given all of its bytes; they may be read to their end.
-// Errors (kInput) name the file, what was expected and what was found: another format, version, type
-// or order of numbers, number of dimensions or size.
+// Errors (kInput) name the file, what was expected and what was found: another format, version,
+// type or order of numbers, number of dimensions or size.
 NpyMatrix parse_npy(const std::string& path, std::string_view bytes);
 
-// Errors: kIo when the file cannot be written; kFailed for vectors of another size, more or fewer of
-// them than were announced, and a number that is not finite or, in half precision, beyond 65504.
-// What PATH held stays until finish(); an old store whose replacement fails there has lost its
-// fingerprint, no more. Without finish() nothing is left behind.
+// Errors: kIo when the file cannot be written; kFailed for vectors of another size, more or fewer
+// of them than were announced, and a number that is not finite or, in half precision, beyond 65504.
+// The old content of PATH stays until finish(). If finish() fails, the old store has lost its
+// fingerprint and nothing else. Without finish() no file is left behind.
 class EmbeddingStoreWriter {
  public:
   // kHalf rounds to the nearest half: a file of half the size.
@@ -59,7 +57,7 @@ class EmbeddingStoreWriter {
   // The next rows, [n, D].
   void append(const Matrix<float>& block);
 
-  // Puts the file in its place. `fingerprint` is any text that changes when the vectors would:
+  // Moves the finished file to its path. `fingerprint`: a text that changes when the vectors would:
   // of the model, the texts and their order.
   void finish(const std::string& fingerprint);
 
@@ -75,7 +73,7 @@ class EmbeddingStoreWriter {
 
 // A file of vectors, of EmbeddingStoreWriter or of others. Moved, not copied. Const methods may run
 // in several threads at once. Errors (ErrorKind::kInput): a file that cannot be read, and those of
-// parse_npy(); where PATH.json has a checksum, a file that it is not of.
+// parse_npy(); a file that does not match the checksum of PATH.json, if it has one.
 class EmbeddingStore {
  public:
   explicit EmbeddingStore(const std::string& path);
@@ -88,8 +86,7 @@ class EmbeddingStore {
   // Writes row i, 0 <= i < rows(), to out [D]; halves become floats exactly.
   void row(int64_t i, float* out) const;
 
-  // The complete store at `path` that was finished with this fingerprint, if there is one. What is
-  // damaged counts as absent.
+  // The complete store at `path` finished with this fingerprint; none where it is damaged.
   static std::optional<EmbeddingStore> open_current(const std::string& path,
                                                     const std::string& fingerprint);
 

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/encoder_config.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <utility>
-
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
-#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_family.h"
 
 namespace simile {
 namespace {
 
-// Far above any encoder in use, low enough that no product of two overflows or exhausts memory
-// unnoticed.
+// Far above any encoder in use; no product of two overflows or exhausts memory unnoticed.
 constexpr int64_t kMostLayers = 1024;
 constexpr int64_t kWidest = 65536;
 constexpr int64_t kMostRows = 16777216;
 constexpr int64_t kMostNumbers = int64_t{1} << 36;
-constexpr size_t kMostParts = 16;
-constexpr double kHeaviest = 1e6;
 
 // The sizes that all families have, each with its bounds.
 struct SizeRow {
@@ -47,48 +38,9 @@ const EncoderFamily& known_family(const std::string& model_type, const std::stri
   return *family;
 }
 
-void check_joined(const EncoderConfig& config, const std::string& source) {
-  const size_t count = config.parts.size();
-  SIMILE_CHECK(count >= 2 && count <= kMostParts, ErrorKind::kInput,
-               "{}: a joined model of {} part(s); expected 2 to {}", source, count, kMostParts);
-  for (size_t i = 0; i < count; ++i) {
-    const PartConfig& part = config.parts[i];
-    const std::string name = fmt::format("{}: part {}", source, i);
-    SIMILE_CHECK(!part.encoder.is_joined(), ErrorKind::kInput,
-                 "{} is a joined model itself; join its parts instead, which are model folders of "
-                 "their own inside it",
-                 name);
-    check_encoder_config(part.encoder, name);
-    SIMILE_CHECK(part.weight > 0 && part.weight <= kHeaviest, ErrorKind::kInput,
-                 "{}: \"weight\" is {}; expected a number above 0 and at most {:g}", name,
-                 part.weight, kHeaviest);
-    const int64_t most = part.encoder.shape().longest_sequence();
-    SIMILE_CHECK(part.max_length > config.closing_tokens && part.max_length <= most,
-                 ErrorKind::kInput, "{} sees {} tokens of a text; expected {} to {}", name,
-                 part.max_length, config.closing_tokens + 1, most);
-  }
-  SIMILE_CHECK(config.hidden <= kWidest, ErrorKind::kInput,
-               "{}: the parts' vectors have {} numbers together; at most {} are accepted", source,
-               config.hidden, kWidest);
-}
-
 }  // namespace
 
-bool EncoderConfig::is_static() const {
-  if (!is_joined()) return variant.averaged;
-  return std::all_of(parts.begin(), parts.end(),
-                     [](const PartConfig& part) { return part.encoder.is_static(); });
-}
-
 EncoderShape EncoderConfig::shape() const {
-  if (is_joined()) {
-    std::vector<EncoderPart> shapes;
-    for (const PartConfig& part : parts) {
-      shapes.push_back({part.encoder.shape(), part.pooling, static_cast<float>(part.weight),
-                        part.max_length, closing_tokens});
-    }
-    return joined_shape(std::move(shapes));
-  }
   EncoderShape s;
   static_cast<EncoderVariant&>(s) = variant;
   s.layers = layers;
@@ -109,7 +61,6 @@ EncoderDropout EncoderConfig::dropout() const {
   dropout.embedding = static_cast<float>(embedding_dropout);
   // ModernBERT: what attention gives falls as often as what it takes.
   if (variant.inner_dropout) dropout.attended = dropout.attention;
-  for (const PartConfig& part : parts) dropout.parts.push_back(part.encoder.dropout());
   return dropout;
 }
 
@@ -126,40 +77,7 @@ EncoderConfig static_encoder_config(int64_t vocabulary, int64_t hidden, const st
   return c;
 }
 
-EncoderConfig joined_encoder_config(std::vector<PartConfig> parts, int64_t closing_tokens,
-                                    const std::string& source) {
-  EncoderConfig c;
-  c.model_type = "joined";
-  c.parts = std::move(parts);
-  c.closing_tokens = closing_tokens;
-  c.types = 0;
-  c.hidden_dropout = c.attention_dropout = 0;
-  for (const PartConfig& part : c.parts) {
-    c.layers = std::max(c.layers, part.encoder.layers);
-    c.hidden_dropout = std::max(c.hidden_dropout, part.encoder.hidden_dropout);
-    c.attention_dropout = std::max(c.attention_dropout, part.encoder.attention_dropout);
-  }
-  const EncoderShape shape = c.shape();
-  c.hidden = shape.hidden;
-  c.vocabulary = shape.vocabulary;
-  c.positions = shape.positions;
-  check_joined(c, source);
-  return c;
-}
-
-void set_hidden_dropout(EncoderConfig& config, double probability) {
-  config.hidden_dropout = probability;
-  config.embedding_dropout = -1;  // the same
-  for (PartConfig& part : config.parts) set_hidden_dropout(part.encoder, probability);
-}
-
-void set_attention_dropout(EncoderConfig& config, double probability) {
-  config.attention_dropout = probability;
-  for (PartConfig& part : config.parts) set_attention_dropout(part.encoder, probability);
-}
-
 void check_encoder_config(const EncoderConfig& c, const std::string& source) {
-  if (c.is_joined()) return check_joined(c, source);
   const auto check_size = [&](const std::string& key, int64_t value, int64_t most) {
     SIMILE_CHECK(value >= 1 && value <= most, ErrorKind::kInput,
                  "{}: \"{}\" is {}; expected 1 to {}", source, key, value, most);
@@ -198,6 +116,10 @@ EncoderConfig parse_encoder_config(const std::string& text, const std::string& s
   const bool writes_text = text.find("ForCausalLM\"") != text.npos;
   const EncoderFamily& family =
       known_family(c.model_type, source, writes_text ? ", a decoder, which writes text" : "");
+  SIMILE_CHECK(!json.has("quantization_config"), ErrorKind::kInput,
+               "{}: \"quantization_config\" is set, but weights quantised by other programs are "
+               "not read; take the model in fp32 or fp16",
+               source);
   const EncoderKeys& keys = family.keys;
   const auto number = [&](const std::string& key, double fallback, double least) {
     return key.empty() ? fallback : json.number_or(key.c_str(), fallback, least, 1.0);
@@ -232,30 +154,11 @@ EncoderConfig read_encoder_config(const std::string& path) {
 
 std::string encoder_config_to_json(const EncoderConfig& c) {
   constexpr const char* kSource = "encoder config";
-  if (c.is_joined()) {
-    detail::Json parts = detail::Json::array();
-    for (const PartConfig& part : c.parts) {
-      detail::Json pooling = detail::Json::array();
-      for (const PoolingMode mode : part.pooling) pooling.push_back(static_cast<int>(mode));
-      parts.push_back(
-          {{"encoder", detail::parse_json(encoder_config_to_json(part.encoder), kSource)},
-           {"pooling", std::move(pooling)},
-           {"max_length", part.max_length},
-           {"weight", part.weight}});
-    }
-    return detail::dump_json({{"model_type", c.model_type},
-                              {"parts", std::move(parts)},
-                              {"closing_tokens", c.closing_tokens}}) +
-           "\n";
-  }
   if (c.variant.averaged) {
-    detail::Json json = {
-        {"model_type", c.model_type}, {"hidden_size", c.hidden}, {"vocab_size", c.vocabulary}};
-    if (c.variant.weighs_tokens()) {
-      json["saturation"] = c.variant.saturation;
-      json["half_position"] = c.variant.half_position;
-    }
-    return detail::dump_json(json) + "\n";
+    return detail::dump_json({{"model_type", c.model_type},
+                              {"hidden_size", c.hidden},
+                              {"vocab_size", c.vocabulary}}) +
+           "\n";
   }
   const EncoderFamily& family = known_family(c.model_type, kSource);
   SIMILE_CHECK(

@@ -87,6 +87,7 @@ TEST(EncoderConfig, WhatCannotBeUsedIsNamed) {
       {"hidden_act", "\"tanh\"", "\"hidden_act\" is \"tanh\", which is not supported; known: gelu"},
       {"position_embedding_type", "\"relative_key\"", "\"position_embedding_type\""},
       {"is_decoder", "true", "only encoders"},
+      {"quantization_config", "{\"quant_method\": \"fp8\"}", "quantised by other programs"},
       {"layer_norm_eps", "0", "\"layer_norm_eps\" must be"},
       {"hidden_dropout_prob", "1.5", "\"hidden_dropout_prob\" must be"},
       {"pad_token_id", "100", "\"pad_token_id\" must be"},

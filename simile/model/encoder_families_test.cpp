@@ -186,7 +186,7 @@ TEST(EncoderFamilies, RobertasKinAreReadAlike) {
   }
 }
 
-// Wrong or missing tensors of each family are told under the family's names and keys.
+// Wrong or missing tensors of each family are reported under the family's names and keys.
 TEST(EncoderFamilies, WrongShapesNameTensorAndKey) {
   struct Case {
     const char* family;
@@ -196,8 +196,7 @@ TEST(EncoderFamilies, WrongShapesNameTensorAndKey) {
   const Case cases[] = {
       {"distilbert", [](EncoderConfig& c) { c.intermediate = 41; },
        "'transformer.layer.0.ffn.lin1.weight' must have shape [41, 24] (config.json: hidden_dim "
-       "41, "
-       "dim 24)"},
+       "41, dim 24)"},
       {"distilbert", [](EncoderConfig& c) { c.layers = 3; },
        "'transformer.layer.2.attention.q_lin.weight' of shape [24, 24]"},
       {"mpnet", [](EncoderConfig& c) { c.variant.relative_buckets = 30; },

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/encoder_family.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -33,8 +32,7 @@ constexpr NamedActivation kActivations[] = {
 
 // --- What each family's config.json says beyond the sizes that all have ---
 //
-// Errors (ErrorKind::kInput) name the key whose value would change what the encoder computes in a
-// way that it does not know.
+// Errors (kInput) name the key whose value asks for what the encoder does not compute.
 
 constexpr int64_t kWidest = 65536;
 
@@ -53,7 +51,7 @@ void check_number(const JsonObject& json, const char* key, double only, double f
                json.source(), key, value, only);
 }
 
-// What the families of the transformers library with BERT's keys have in common.
+// Checks shared by the families of the transformers library that use BERT's keys.
 void check_encoder_only(const JsonObject& json) {
   detail::check_text(json, "position_embedding_type", "absolute");
   SIMILE_CHECK(!json.flag_or("is_decoder", false), ErrorKind::kInput,
@@ -148,7 +146,7 @@ EncoderFamily mpnet() {
   family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
     check_encoder_only(json);
     config.variant.position_offset = 2;  // whatever the config's padding token
-    // Rows of a table of which the first 32 are used, whatever it has.
+    // Rows of a table; only its first 32 are ever used.
     config.variant.relative_buckets =
         json.integer_or("relative_attention_num_buckets", 32, 32, 256);
   };

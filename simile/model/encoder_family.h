@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between families of encoders, as data: one row per `model_type`.
+// The differences between families of encoders, as data: one row per `model_type`.
 //
 // The kernel's parameter names (encoder_layout()) are BERT's. A row says how the family's
 // checkpoints call the same tensors, how its config.json calls the sizes, and which function reads
@@ -20,7 +20,7 @@ class JsonObject;
 }
 struct EncoderConfig;
 
-// How config.json calls what all families have. Empty: the family has no such key.
+// The keys of config.json for values that all families have. Empty: the family has no such key.
 struct EncoderKeys {
   std::string layers = "num_hidden_layers";
   std::string hidden = "hidden_size";
@@ -40,12 +40,10 @@ struct EncoderFamily {
   std::string model_type;    // config.json: "bert"
   std::string architecture;  // config.json: "BertModel"
   std::string prefix;        // checkpoints of models with heads put it before every name: "bert."
-  // BERT's part of a name and the family's: {"attention.self.query", "attention.q_lin"}. All are
-  // applied, one after the other.
+  // BERT's part of a name and the family's: {"attention.self.query", "attention.q_lin"}. All apply.
   std::vector<std::pair<std::string, std::string>> renames = {};
   EncoderKeys keys = {};
-  // Reads the family's own keys; the common ones are in `config`, with the family's defaults. Null:
-  // the family has no config.json.
+  // Reads the family's own keys; `config` has the common ones. Null: it has no config.json.
   void (*read_variant)(const detail::JsonObject& json, EncoderConfig& config) = nullptr;
   int64_t pad_token_id = 0;  // where config.json does not say
   double layer_norm_eps = 1e-12;
@@ -61,7 +59,7 @@ const EncoderFamily* find_encoder_family(const std::string& model_type);
 // Those with a config.json: "static" (model/static_weights.h) has none.
 std::vector<std::string> encoder_family_names();
 
-// What "hidden_act" and its like in other families may be: "gelu", "gelu_new" ...
+// Known values of "hidden_act" and its equivalents in other families: "gelu", "gelu_new" ......
 std::vector<std::string> encoder_activation_names();
 // Errors: kInput for other names, naming `key`.
 Activation parse_activation(const std::string& name, const std::string& key,

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <future>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/hash.h"
 #include "simile/core/parallel.h"
-#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/encoder_tensors.h"
-#include "simile/model/joined_model.h"
 #include "simile/model/static_weights.h"
 
 namespace simile {
@@ -41,8 +38,7 @@ bool all_finite(const float* values, int64_t count) {
   return worst != 0x7f800000u;
 }
 
-// Copies every piece, many of them in parallel. The first tensor (in file order) with a weight that
-// is not finite is named.
+// Copies every piece, many in parallel. Errors name the first tensor (in file order) not finite.
 void copy_pieces(const TensorSource& file, const std::vector<Piece>& pieces) {
   std::vector<char> finite(pieces.size(), 1);
   const auto count = static_cast<int64_t>(pieces.size());
@@ -95,19 +91,6 @@ std::string hash_numbers(int64_t size, const Read& read) {
       {reinterpret_cast<const char*>(blocks.data()), blocks.size() * sizeof(HashKey)});
 }
 
-// visit(weights path, config, first weight in the flat array) of each part of a joined model.
-template <typename Visit>
-void for_each_part(const std::string& path, const EncoderConfig& config, const Visit& visit) {
-  check_encoder_config(config, path);
-  const std::vector<std::string> weights = joined_weights(path);
-  SIMILE_CHECK(weights.size() == config.parts.size(), ErrorKind::kInput,
-               "{}: it names {} parts; expected {}", path, weights.size(), config.parts.size());
-  const std::vector<int64_t> offsets = part_offsets(config.shape());
-  for (size_t i = 0; i < weights.size(); ++i) {
-    visit(weights[i], config.parts[i].encoder, offsets[i]);
-  }
-}
-
 bool is_layer_matrix(const ParameterSlot& slot) {
   return slot.layer >= 0 && slot.shape.size() == 2;
 }
@@ -125,25 +108,30 @@ void copy_tensors(const TensorSource& file, const std::vector<const TensorInfo*>
   copy_pieces(file, pieces);
 }
 
+std::shared_ptr<const Encoder> open_unverified(const std::string& path, const EncoderConfig& config,
+                                               EventSink& events, ProductType products) {
+  if (config.variant.averaged) return open_static_encoder(path, config, events);
+  struct Opened {
+    Opened(const std::string& path, const EncoderConfig& config, EventSink& events,
+           ProductType products)
+        : loaded(path, config, events),
+          forward(loaded.shape(), loaded.weights(), loaded.layer_reader(products), products) {}
+    LoadedEncoder loaded;
+    EncoderForward forward;
+  };
+  const auto opened = std::make_shared<const Opened>(path, config, events, products);
+  return {opened, &opened->forward};
+}
+
 }  // namespace
 
 void check_encoder_weights(const std::string& path, const EncoderConfig& config) {
-  if (config.is_joined()) {
-    return for_each_part(path, config, [](const auto& file, const auto& part, int64_t) {
-      check_encoder_weights(file, part);
-    });
-  }
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (!is_composed_table(*file)) find_tensors(*file, config, silent_events());
 }
 
 void read_encoder_weights(const std::string& path, const EncoderConfig& config, float* flat,
                           EventSink& events) {
-  if (config.is_joined()) {
-    return for_each_part(path, config, [&](const auto& file, const auto& part, int64_t offset) {
-      read_encoder_weights(file, part, flat + offset, events);
-    });
-  }
   for (const std::string& file : weight_files(path)) verify_checksum(file);
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (is_composed_table(*file)) return read_composed_table(*file, config, flat);
@@ -155,13 +143,6 @@ void read_encoder_weights(const std::string& path, const EncoderConfig& config, 
 }
 
 std::string hash_encoder_weights(const std::string& path, const EncoderConfig& config) {
-  if (config.is_joined()) {
-    std::string all;
-    for_each_part(path, config, [&](const auto& file, const auto& part, int64_t) {
-      all += hash_encoder_weights(file, part);
-    });
-    return hash_bytes(all);
-  }
   const std::unique_ptr<TensorSource> file = open_weights(path);
   if (is_composed_table(*file)) {
     std::vector<float> flat(static_cast<size_t>(encoder_parameter_count(config.shape())));
@@ -207,15 +188,14 @@ LoadedEncoder::LoadedEncoder(const std::string& path, const EncoderConfig& confi
   weights_.half_word = half_word;
 }
 
-// Of one layer at a time.
+// Holds one layer at a time.
 struct LoadedEncoder::LayerMemory {
   FloatBuffer floats;
   std::vector<int8_t> bytes[4];  // of each matrix
   std::vector<float> scales[4];
 };
 
-// The slots of a layer's query, key and value, of its attention's output, and of the feed-forward's
-// two matrices.
+// The slots of a layer's query, key, value, attention output and two feed-forward matrices.
 std::vector<std::vector<size_t>> LoadedEncoder::matrix_slots(int64_t layer) const {
   const int64_t H = shape_.hidden;
   const int64_t sizes[] = {3 * H * H, H * H, shape_.up_size() * H, H * shape_.intermediate};
@@ -287,32 +267,6 @@ LayerReader LoadedEncoder::layer_reader(ProductType products) const {
   const auto memory = std::make_shared<LayerMemory>();
   return [this, products, memory](int64_t layer) { return read_layer(layer, products, *memory); };
 }
-
-namespace {
-
-std::shared_ptr<const Encoder> open_unverified(const std::string& path, const EncoderConfig& config,
-                                               EventSink& events, ProductType products) {
-  if (config.is_joined()) {
-    std::vector<std::shared_ptr<const Encoder>> parts;
-    for_each_part(path, config, [&](const auto& file, const auto& part, int64_t) {
-      parts.push_back(open_unverified(file, part, events, products));
-    });
-    return std::make_shared<const JoinedEncoder>(config.shape(), std::move(parts));
-  }
-  if (config.variant.averaged) return open_static_encoder(path, config, events);
-  struct Opened {
-    Opened(const std::string& path, const EncoderConfig& config, EventSink& events,
-           ProductType products)
-        : loaded(path, config, events),
-          forward(loaded.shape(), loaded.weights(), loaded.layer_reader(products), products) {}
-    LoadedEncoder loaded;
-    EncoderForward forward;
-  };
-  const auto opened = std::make_shared<const Opened>(path, config, events, products);
-  return {opened, &opened->forward};
-}
-
-}  // namespace
 
 std::shared_ptr<const Encoder> open_encoder(const std::string& path, const EncoderConfig& config,
                                             EventSink& events, ProductType products) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/encoder_tensors.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include "simile/core/half.h"
 #include "simile/core/random.h"
 #include "simile/kernel/byte_kernels.h"
-#include "simile/kernel/sequence_encoders.h"
 #include "simile/model/encoder_family.h"
 
 namespace simile {
@@ -68,66 +66,6 @@ std::string list_names(const std::vector<std::string>& names) {
   return fmt::format("'{}'{}", fmt::join(names.begin(), shown, "', '"),
                      names.size() > 5 ? ", ..." : "");
 }
-
-}  // namespace
-
-EncoderTensors find_encoder_tensors(const TensorSource& file, const EncoderConfig& config) {
-  check_encoder_config(config, "encoder config");
-  const EncoderFamily& family = *find_encoder_family(config.model_type);
-  const EncoderShape shape = config.shape();
-  EncoderTensors tensors;
-  std::set<std::string> used;
-  for (const ParameterSlot& slot : encoder_layout(shape)) {
-    const std::string name = family_tensor_name(family, slot.name);
-    const TensorInfo* tensor = find_tensor(file, family, name);
-    if (tensor == nullptr || tensor->shape != slot.shape) {
-      const std::string expected =
-          fmt::format("{} (config.json: {})", shape_text(slot.shape),
-                      fmt::join(describe_sides(slot, shape, family.keys), ", "));
-      throw Error(
-          ErrorKind::kInput,
-          tensor == nullptr
-              ? fmt::format("{}: tensor '{}' of shape {} is missing", file.path(), name, expected)
-              : fmt::format("{}: tensor '{}' must have shape {}, but it has {}; config.json and "
-                            "weights belong to different models",
-                            file.path(), tensor->name, expected, shape_text(tensor->shape)));
-    }
-    used.insert({tensor->name, tensor->name + ".scale"});  // of a matrix in I8
-    tensors.found.push_back(tensor);
-  }
-  for (const TensorInfo& tensor : file.tensors()) {
-    if (used.count(tensor.name) == 0) tensors.others.push_back(&tensor);
-  }
-  return tensors;
-}
-
-void tell_others(const TensorSource& file, const EncoderConfig& config,
-                 const std::vector<const TensorInfo*>& others, EventSink& events) {
-  const std::vector<std::string> prefixes = prefixes_of(*find_encoder_family(config.model_type));
-  std::vector<std::string> heads, strangers;
-  for (const TensorInfo* tensor : others) {
-    const std::string& name = tensor->name;
-    // Constants that some versions of the models' code saved beside the weights.
-    if (ends_with(name, "position_ids") || ends_with(name, "token_type_ids") ||
-        ends_with(name, "inv_freq")) {
-      continue;
-    }
-    const bool is_head = std::any_of(prefixes.begin(), prefixes.end(), [&](const auto& prefix) {
-      return starts_with(name, prefix) && is_head_tensor(name.substr(prefix.size()));
-    });
-    (is_head ? heads : strangers).push_back(name);
-  }
-  if (!heads.empty()) {
-    events.info(fmt::format("{}: {} tensor(s) of heads on top of the encoder were not used: {}",
-                            file.path(), heads.size(), list_names(heads)));
-  }
-  if (!strangers.empty()) {
-    events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
-                               file.path(), strangers.size(), list_names(strangers)));
-  }
-}
-
-namespace {
 
 constexpr double kDeviation = 0.02;              // of new weights
 constexpr size_t kMostCopied = size_t{1} << 30;  // bytes of views that are written out
@@ -186,16 +124,69 @@ std::string row_by_row(const TensorSource& source, const TensorInfo& tensor) {
 
 }  // namespace
 
+EncoderTensors find_encoder_tensors(const TensorSource& file, const EncoderConfig& config) {
+  check_encoder_config(config, "encoder config");
+  const EncoderFamily& family = *find_encoder_family(config.model_type);
+  const EncoderShape shape = config.shape();
+  EncoderTensors tensors;
+  std::set<std::string> used;
+  for (const ParameterSlot& slot : encoder_layout(shape)) {
+    const std::string name = family_tensor_name(family, slot.name);
+    const TensorInfo* tensor = find_tensor(file, family, name);
+    if (tensor == nullptr || tensor->shape != slot.shape) {
+      const std::string expected =
+          fmt::format("{} (config.json: {})", shape_text(slot.shape),
+                      fmt::join(describe_sides(slot, shape, family.keys), ", "));
+      throw Error(
+          ErrorKind::kInput,
+          tensor == nullptr
+              ? fmt::format("{}: tensor '{}' of shape {} is missing", file.path(), name, expected)
+              : fmt::format("{}: tensor '{}' must have shape {}, but it has {}; config.json and "
+                            "weights belong to different models",
+                            file.path(), tensor->name, expected, shape_text(tensor->shape)));
+    }
+    used.insert({tensor->name, tensor->name + ".scale"});  // of a matrix in I8
+    tensors.found.push_back(tensor);
+  }
+  for (const TensorInfo& tensor : file.tensors()) {
+    if (used.count(tensor.name) == 0) tensors.others.push_back(&tensor);
+  }
+  return tensors;
+}
+
+void tell_others(const TensorSource& file, const EncoderConfig& config,
+                 const std::vector<const TensorInfo*>& others, EventSink& events) {
+  const std::vector<std::string> prefixes = prefixes_of(*find_encoder_family(config.model_type));
+  std::vector<std::string> heads, strangers;
+  for (const TensorInfo* tensor : others) {
+    const std::string& name = tensor->name;
+    // Constants that some versions of the models' code saved beside the weights.
+    if (ends_with(name, "position_ids") || ends_with(name, "token_type_ids") ||
+        ends_with(name, "inv_freq")) {
+      continue;
+    }
+    const auto is_part = [&](const auto& is_it) {
+      return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+        return starts_with(name, prefix) && is_it(name.substr(prefix.size()));
+      });
+    };
+    // Nearly every BERT has a pooler; no vector of a text uses it, and training keeps it.
+    if (is_part([](const std::string& rest) { return starts_with(rest, "pooler."); })) continue;
+    const bool is_head = is_part(is_head_tensor);
+    (is_head ? heads : strangers).push_back(name);
+  }
+  if (!heads.empty()) {
+    events.info(fmt::format("{}: {} tensor(s) of heads on top of the encoder were not used: {}",
+                            file.path(), heads.size(), list_names(heads)));
+  }
+  if (!strangers.empty()) {
+    events.warning(fmt::format("{}: {} tensor(s) are no part of the encoder and were not used: {}",
+                               file.path(), strangers.size(), list_names(strangers)));
+  }
+}
+
 void initialise_encoder_weights(const EncoderConfig& config, uint64_t seed, float* flat) {
   const EncoderShape shape = config.shape();
-  if (config.is_joined()) {
-    const std::vector<int64_t> offsets = part_offsets(shape);
-    for (size_t i = 0; i < config.parts.size(); ++i) {
-      const uint64_t own = stream_key(seed, "part " + std::to_string(i));
-      initialise_encoder_weights(config.parts[i].encoder, own, flat + offsets[i]);
-    }
-    return;
-  }
   const double deviation =
       shape.averaged ? 1 / std::sqrt(static_cast<double>(shape.hidden)) : kDeviation;
   for (const ParameterSlot& slot : encoder_layout(shape)) {
@@ -279,8 +270,7 @@ std::vector<TensorView> other_tensors(const TensorSource& source, const EncoderC
     if (!tensor->strides.empty()) {
       copied += tensor->bytes;
       SIMILE_CHECK(copied <= kMostCopied, ErrorKind::kInput,
-                   "{}: tensors beside the encoder that are views of others have more "
-                   "than {} bytes",
+                   "{}: views among the tensors beside the encoder have more than {} bytes",
                    source.path(), kMostCopied);
       memory.push_back(row_by_row(source, *tensor));
       values = memory.back().data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the families' config.json files say, key by key.
+// The families' config.json files, key by key.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

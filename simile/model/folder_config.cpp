@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/detail/folder_config.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "simile/core/check.h"
-#include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/model/module_reader.h"
-#include "simile/model/tokenizer_files.h"
+#include "simile/text/tokenizer.h"
 
 namespace simile::detail {
 namespace {
@@ -19,7 +17,6 @@ namespace {
 constexpr const char* kTransformer = "Transformer";
 constexpr const char* kPooling = "Pooling";
 constexpr const char* kStatic = "StaticEmbedding";
-constexpr const char* kJoined = "Joined";
 constexpr ModuleKind kKinds[] = {ModuleKind::kDense, ModuleKind::kLayerNorm,
                                  ModuleKind::kNormalize};
 constexpr const char* kDropout = "Dropout";  // changes nothing at inference
@@ -35,29 +32,51 @@ bool may_follow(const ModuleEntry& module) {
   return module.type == kDropout || find_kind(module.type) != nullptr;
 }
 
-// How many modules make the vector that the others go on from.
-size_t encoder_modules(const std::vector<ModuleEntry>& list) {
-  return is_static(list) || is_joined(list) ? 1 : 2;
+// Number of modules that make the vector that the others take.
+size_t encoder_modules(const std::vector<ModuleEntry>& list) { return is_static(list) ? 1 : 2; }
+
+bool is_alone(const std::vector<ModuleEntry>& list) {
+  return list.size() == 1 && list[0].type == kTransformer;
+}
+
+[[noreturn]] void refuse_order(const std::string& source) {
+  throw_error(ErrorKind::kInput,
+              "{}: modules must be Transformer, Pooling (or StaticEmbedding alone) and then any of "
+              "Dense, LayerNorm, Normalize and Dropout, in this order and {} at most",
+              source, kMostModules);
+}
+
+void check_inside(const std::string& path, const std::string& source) {
+  const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
+  SIMILE_CHECK(!leaves, ErrorKind::kInput,
+               "{}: \"path\" is \"{}\", which leads out of the model folder", source, path);
+}
+
+// Modules of Simile's own, which versions before simile-mini-3 wrote.
+void refuse_old_module(const std::string& type, const std::string& source) {
+  const bool is_joined = type == "simile.Joined";
+  SIMILE_CHECK(!is_joined && type != "simile.StaticEmbedding", ErrorKind::kInput,
+               "{}: the module \"{}\" ({}) is no longer read; train the model again from "
+               "simile-mini-3 or simile-mini-3-static, or use a model of one plain encoder",
+               source, type,
+               is_joined ? "several encoders side by side, such as simile-mini-2"
+                         : "a table that weighs tokens by place and repetition");
 }
 
 void check_list(const std::vector<ModuleEntry>& list, const std::string& source) {
   for (const ModuleEntry& module : list) {
     const bool known = module.type == kTransformer || module.type == kPooling ||
-                       module.type == kStatic || module.type == kJoined || may_follow(module);
+                       module.type == kStatic || may_follow(module);
     SIMILE_CHECK(known, ErrorKind::kInput,
                  "{}: module \"{}\" is not supported; known: Transformer, Pooling, "
-                 "StaticEmbedding, Joined, Dense, LayerNorm, Normalize, Dropout",
+                 "StaticEmbedding, Dense, LayerNorm, Normalize, Dropout",
                  source, module.type);
   }
   const bool pools = list.size() >= 2 && list[0].type == kTransformer && list[1].type == kPooling;
   const bool ordered = (pools || encoder_modules(list) == 1) && list.size() <= kMostModules &&
                        std::all_of(list.begin() + static_cast<int64_t>(encoder_modules(list)),
                                    list.end(), may_follow);
-  SIMILE_CHECK(ordered, ErrorKind::kInput,
-
-               "{}: modules must be Transformer, Pooling (or StaticEmbedding or Joined alone) and "
-               "then any of Dense, LayerNorm, Normalize and Dropout, in this order and {} at most",
-               source, kMostModules);
+  if (!ordered && !is_alone(list)) refuse_order(source);
 }
 
 // The newer schema's names in their order; the older schema's flags in the order of
@@ -104,6 +123,53 @@ Pooling read_pooling(const std::string& path, int64_t hidden) {
   return pooling;
 }
 
+constexpr const char* kNames[] = {
+    "sentence_bert_config.json",       "sentence_roberta_config.json",
+    "sentence_distilbert_config.json", "sentence_camembert_config.json",
+    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json"};
+
+// How the encoder is loaded by transformers: accepted where it does not change what is computed.
+void check_arguments(const Json& arguments, const std::string& where) {
+  static const std::set<std::string> kHarmless = {
+      "trust_remote_code", "torch_dtype",     "dtype",
+      "revision",          "use_safetensors", "attn_implementation",
+      "add_pooling_layer", "unpad_inputs",    "use_memory_efficient_attention"};
+  SIMILE_CHECK(arguments.is_object(), ErrorKind::kInput, "{} must be an object, but it is {}",
+               where, describe_json(arguments));
+  for (const auto& [key, value] : arguments.items()) {
+    SIMILE_CHECK(kHarmless.count(key) > 0, ErrorKind::kInput,
+                 "{}: \"{}\" is {}, which is not supported", where, key, describe_json(value));
+  }
+}
+
+void check_text_keys(const JsonObject& json, const Json& parsed, bool pairs) {
+  for (const auto& [key, value] : parsed.items()) {
+    const std::string where = fmt::format("{}: \"{}\"", json.source(), key);
+    if (value.is_null() || key == "max_seq_length" || key == "do_lower_case" ||
+        key == "unpad_inputs") {
+      continue;
+    }
+    if (key == "transformer_task") {
+      check_text(json, "transformer_task",
+                 pairs ? "sequence-classification" : "feature-extraction");
+    } else if (key == "module_output_name") {
+      check_text(json, "module_output_name", pairs ? "scores" : "token_embeddings");
+    } else if (key == "modality_config") {
+      const std::string inner = where + " \"text\"";
+      const JsonObject text(JsonObject(value, where).at("text"), inner);
+      check_text(text, "method", "forward");
+      check_text(text, "method_output_name", pairs ? "logits" : "last_hidden_state");
+    } else if (key == "model_args" || key == "tokenizer_args" || key == "config_args" ||
+               key == "model_kwargs" || key == "processor_kwargs" || key == "config_kwargs") {
+      check_arguments(value, where);
+    } else {
+      throw_error(ErrorKind::kInput, "{} is {}: this key is not known", where,
+                  describe_json(value));
+    }
+  }
+}
+
 }  // namespace
 
 void check_keys(const Json& object, const std::string& source,
@@ -121,18 +187,15 @@ void check_text(const JsonObject& json, const char* key, const std::string& only
                json.source(), key, value, only);
 }
 
-void check_inside(const std::string& path, const std::string& source) {
-  const bool leaves = (!path.empty() && path[0] == '/') || path.find("..") != std::string::npos;
-  SIMILE_CHECK(!leaves, ErrorKind::kInput,
-               "{}: \"path\" is \"{}\", which leads out of the model folder", source, path);
+void check_purpose(const std::vector<ModuleEntry>& list, bool pairs, const std::string& source) {
+  SIMILE_CHECK(!pairs || list.empty() || is_alone(list), ErrorKind::kInput,
+               "{}: a cross-encoder has the module Transformer alone, but {} are listed", source,
+               list.size());
+  if (!pairs && is_alone(list)) refuse_order(source);
 }
 
 bool is_static(const std::vector<ModuleEntry>& list) {
   return !list.empty() && list[0].type == kStatic;
-}
-
-bool is_joined(const std::vector<ModuleEntry>& list) {
-  return !list.empty() && list[0].type == kJoined;
 }
 
 std::vector<ModuleEntry> read_module_list(const std::string& path) {
@@ -144,8 +207,9 @@ std::vector<ModuleEntry> read_module_list(const std::string& path) {
     check_keys(item, path, {"idx", "name", "path", "type"});
     const std::string type = json.text("type");
     const size_t dot = type.rfind('.');
-    modules.push_back({dot == std::string::npos ? type : type.substr(dot + 1),
-                       starts_with(type, "simile."), json.text_or("path", "")});
+    refuse_old_module(type, path);
+    modules.push_back(
+        {dot == std::string::npos ? type : type.substr(dot + 1), json.text_or("path", "")});
     check_inside(modules.back().folder, path);
   }
   check_list(modules, path);
@@ -176,56 +240,6 @@ void read_modules(const std::string& path, const std::vector<ModuleEntry>& list,
   }
 }
 
-namespace {
-
-constexpr const char* kNames[] = {
-    "sentence_bert_config.json",       "sentence_roberta_config.json",
-    "sentence_distilbert_config.json", "sentence_camembert_config.json",
-    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
-    "sentence_xlnet_config.json"};
-
-// How the encoder is loaded by transformers: accepted where it does not change what is computed.
-void check_arguments(const Json& arguments, const std::string& where) {
-  static const std::set<std::string> kHarmless = {
-      "trust_remote_code", "torch_dtype",     "dtype",
-      "revision",          "use_safetensors", "attn_implementation",
-      "add_pooling_layer", "unpad_inputs",    "use_memory_efficient_attention"};
-  SIMILE_CHECK(arguments.is_object(), ErrorKind::kInput, "{} must be an object, but it is {}",
-               where, describe_json(arguments));
-  for (const auto& [key, value] : arguments.items()) {
-    SIMILE_CHECK(kHarmless.count(key) > 0, ErrorKind::kInput,
-                 "{}: \"{}\" is {}, which is not supported", where, key, describe_json(value));
-  }
-}
-
-void check_text_keys(const JsonObject& json, const Json& parsed) {
-  for (const auto& [key, value] : parsed.items()) {
-    const std::string where = fmt::format("{}: \"{}\"", json.source(), key);
-    if (value.is_null() || key == "max_seq_length" || key == "do_lower_case" ||
-        key == "unpad_inputs") {
-      continue;
-    }
-    if (key == "transformer_task") {
-      check_text(json, "transformer_task", "feature-extraction");
-    } else if (key == "module_output_name") {
-      check_text(json, "module_output_name", "token_embeddings");
-    } else if (key == "modality_config") {
-      const std::string inner = where + " \"text\"";
-      const JsonObject text(JsonObject(value, where).at("text"), inner);
-      check_text(text, "method", "forward");
-      check_text(text, "method_output_name", "last_hidden_state");
-    } else if (key == "model_args" || key == "tokenizer_args" || key == "config_args" ||
-               key == "model_kwargs" || key == "processor_kwargs" || key == "config_kwargs") {
-      check_arguments(value, where);
-    } else {
-      throw_error(ErrorKind::kInput, "{} is {}: this key is not known", where,
-                  describe_json(value));
-    }
-  }
-}
-
-}  // namespace
-
 void read_text_limits(const std::string& encoder_folder, ModelSettings& settings) {
   const int64_t most = settings.encoder.shape().longest_sequence();
   settings.max_length = most;
@@ -233,18 +247,24 @@ void read_text_limits(const std::string& encoder_folder, ModelSettings& settings
   const std::string tokenizer = join_path(encoder_folder, "tokenizer_config.json");
   if (file_exists(tokenizer)) {
     const Json parsed = read_json(tokenizer);
+    const JsonObject json(parsed, tokenizer);
+    if (json.has("model_input_names")) {
+      const Json& names = json.list("model_input_names");
+      settings.token_types = std::find(names.begin(), names.end(), "token_type_ids") != names.end();
+    }
     const auto none = static_cast<double>(most);
-    settings.max_length = static_cast<int64_t>(std::min(
-        none, JsonObject(parsed, tokenizer).number_or("model_max_length", none, 1, 1e300)));
+    settings.max_length = static_cast<int64_t>(
+        std::min(none, json.number_or(json.has("model_max_length") ? "model_max_length" : "max_len",
+                                      none, 1, 1e300)));
   }
   for (const char* name : kNames) {
     const std::string path = join_path(encoder_folder, name);
     if (!file_exists(path)) continue;
     const Json parsed = read_json(path);
     const JsonObject json(parsed, path);
-    check_text_keys(json, parsed);
+    check_text_keys(json, parsed, settings.cross_encoder);
     settings.lower_case =
-        json.flag_or("do_lower_case", false) && !tokenizer_lower_cases(encoder_folder);
+        json.flag_or("do_lower_case", false) && !Tokenizer::load(encoder_folder).lower_cases();
     if (json.has("max_seq_length")) {
       settings.max_length = std::min(most, json.integer("max_seq_length", 1, int64_t{1} << 40));
     }

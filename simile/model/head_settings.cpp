@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/head_settings.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -96,17 +95,16 @@ void check_output(const HeadSettings& s) {
 void HeadSettings::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the head: letters, digits, - and _"});
   v.field("kind", kind,
-          choice_info("what it computes: of pairs l1, cosine, concat or mlp, else linear or mlp",
+          choice_info("kind of head: for pairs l1, cosine, concat or mlp, else linear or mlp",
                       kind_names()));
-  v.field(
-      "input", input,
-      choice_info("one text, two texts embedded apart, or two encoded as one sequence", kInputs));
+  v.field("input", input,
+          choice_info("one text, two texts embedded separately, or two encoded as one sequence",
+                      kInputs));
   v.field("output", output,
-          choice_info("softmax over class_names, sigmoid of one logit, or one number as it is",
+          choice_info("softmax over class_names, sigmoid of one logit, or one unchanged number",
                       kOutputs));
   v.field("class_names", class_names,
-          {"names of the classes, in the order of the logits; empty: those of the data that trains "
-           "the head"});
+          {"names of the classes, in the order of the logits; empty: those of the training data"});
   v.field("layers", layers, {"linear layers of an mlp", "", 1, static_cast<double>(kMostLayers)});
   v.field("width", width,
           {"outputs of an mlp's inner layers; 0: the encoder's hidden size", "", 0,
@@ -146,9 +144,8 @@ size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name
     if (names.back() == name || (name.empty() && heads.size() == 1)) return i;
   }
   const std::string has = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-  if (!name.empty()) {
-    throw_error(ErrorKind::kRecipe, "{} has no head '{}'; it has: {}", owner, name, has);
-  }
+  SIMILE_CHECK(name.empty(), ErrorKind::kRecipe, "{} has no head '{}'; it has: {}", owner, name,
+               has);
   throw Error(ErrorKind::kRecipe,
               names.empty() ? fmt::format("{} has no heads: it gives embeddings only", owner)
                             : fmt::format("{} has several heads, name one: {}", owner, has));

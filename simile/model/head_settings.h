@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task head is: it turns pooled embeddings u and v (before Normalize, size H) into k
-// numbers, the logits, by n linear layers on features:
+// A task head turns pooled embeddings u and v (before Normalize, size H) into k numbers, the
+// logits, by n linear layers on features:
 //
 //   kind     input           features x                 layers n
 //   l1       pair            -|u - v|_1 / H       [1]   1
@@ -16,8 +16,7 @@
 // sequence, [CLS] a [SEP] b [SEP], with the embedding u. In training, dropout applies to the input
 // of every layer, the first included; l1 and cosine have none, since they have one feature.
 //
-// Weights are one flat array in the order of head_layout(), which inference, training and the
-// optimiser share.
+// Weights are one flat array in the order of head_layout(), in inference and training alike.
 //
 // Source: Chang, Alate and Grover, "That was smooth" (l1, cosine and concat; dropout before the
 // classifier); Hanson, Kothari and Zhu, PolarBERT (several layers with dropout before and between,
@@ -37,8 +36,7 @@ struct HeadSettings {
   std::string name;             // letters, digits, - and _
   std::string kind = "linear";  // see above
   std::string input = "single";
-  // What logits mean: "classes" (softmax over class_names), "probability" (one logit, sigmoid),
-  // "score" (one number as it is).
+  // Logits mean "classes" (softmax over class_names), "probability" (sigmoid of one) or "score".
   std::string output = "score";
   std::vector<std::string> class_names;  // only with output classes: k names
   int64_t layers = 2;                    // mlp: linear layers
@@ -50,7 +48,7 @@ struct HeadSettings {
 
 // Errors (kRecipe), naming the head: an unknown kind, input or output; a kind that cannot take the
 // input; fewer than two classes, class names without output classes or twice; classes of l1 or
-// cosine; a name that is no folder name; sizes out of range.
+// cosine; a name that is not a folder name; sizes out of range.
 void check_head(const HeadSettings& settings);
 // The same for each, and that no name occurs twice.
 void check_heads(const std::vector<HeadSettings>& heads);
@@ -60,8 +58,7 @@ void check_heads(const std::vector<HeadSettings>& heads);
 size_t find_head(const std::vector<HeadSettings>& heads, const std::string& name,
                  const std::string& owner = "the model");
 
-// The place of each of `names`, the classes of the data in `file`, among those a head knows. Errors
-// (kInput): a class that it does not know.
+// The place of each of `names`, classes in `file`, among a head's. Errors (kInput): one it lacks.
 std::vector<int32_t> match_classes(const std::vector<std::string>& names,
                                    const std::vector<std::string>& known, const std::string& file);
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/hub.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <thread>
 
@@ -132,7 +129,7 @@ class Fetch {
  private:
   std::string page() const { return settings_.endpoint + "/" + name_.repository; }
 
-  // One answer that is kept in memory, after as many attempts as it takes.
+  // One answer that is kept in memory, after retries if needed.
   WebAnswer ask(const std::string& url, bool wants_body, std::string* body) const {
     for (int64_t attempt = 1;; ++attempt) {
       WebTaker taker;
@@ -188,8 +185,8 @@ class Fetch {
                                 : fmt::format("{}: {}", name_.text(), problem));
   }
 
-  // What the server says of a file, without its bytes. Large files lie on another server, and the
-  // hub tells their SHA-256 and size before it sends there.
+  // Asks the server about a file without downloading it. Large files are stored on another server;
+  // the hub sends their SHA-256 and size before it redirects there.
   HubFile ask_for(const std::string& name, const std::string& commit) const {
     check_file_name(name);
     HubFile file{name, "",

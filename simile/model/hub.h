@@ -11,7 +11,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "simile/core/error.h"
 #include "simile/data/download.h"
@@ -26,7 +25,7 @@ struct HubName {
   std::string text() const;  // as a user types it
 };
 
-// None for what cannot be the name of a model on the hub.
+// None for a text that cannot be the name of a model on the hub.
 std::optional<HubName> parse_hub_name(const std::string& name);
 
 struct HubSettings {
@@ -41,12 +40,12 @@ struct HubSettings {
 HubSettings hub_settings();
 
 // The folder of a model that the cache holds, with its configuration and weights. Errors:
-// ErrorKind::kInput for one of which the cache holds only other files.
+// ErrorKind::kInput if the cache holds only other files of the model.
 std::optional<std::string> find_hub_model(const HubName& name, const HubSettings& settings);
 
-// Fetches the files of a model that this program reads, those that are not there yet, and returns
-// the model's folder. One file after the other: a stop leaves whole files and the part of one, and
-// the next call goes on from there. Until all are there, find_hub_model() finds what it found before.
+// Fetches the missing files of a model that this program reads, one after the other, and returns
+// the model's folder. An interruption leaves whole files and a part of one, and the next call
+// continues there. Until all files are there, find_hub_model() finds the previous version.
 //
 // Progress in bytes of all files goes to `events`. Errors: ErrorKind::kInput for a model that does
 // not exist, is private or gated, or holds nothing that can be read (GGUF files, an adapter, ONNX

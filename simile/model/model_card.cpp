@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/model_card.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <sstream>
 #include <string_view>
 
@@ -14,8 +11,6 @@
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/core/options.h"
-#include "simile/core/text_table.h"
-#include "simile/model/joined_model.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/tokenizer_files.h"
 
@@ -51,94 +46,23 @@ std::string modules_text(const ModelSettings& settings) {
 
 std::string encoder_text(const EncoderConfig& config) {
   if (config.variant.averaged) {
-    std::string text = fmt::format("static, a vector for each of {} tokens", config.vocabulary);
-    const EncoderVariant& v = config.variant;
-    if (v.saturation != 1) text += fmt::format(", saturation {:g}", v.saturation);
-    if (v.half_position > 0) text += fmt::format(", half position {:g}", v.half_position);
-    return text;
+    return fmt::format("static, a vector for each of {} tokens", config.vocabulary);
   }
   return fmt::format("{}, {} layers", config.model_type, config.layers);
 }
 
-// Static encoders may take texts of any length.
-bool is_unlimited(const EncoderConfig& config, int64_t max_length) {
-  for (const PartConfig& part : config.parts) {
-    if (is_unlimited(part.encoder, std::min(part.max_length, max_length))) return true;
-  }
-  return config.variant.averaged && max_length == config.positions;
-}
-
-std::string limit_text(const EncoderConfig& config, int64_t max_length) {
-  return is_unlimited(config, max_length) ? "no limit" : fmt::format("{} tokens", max_length);
-}
-
-std::string facts(const ModelSettings& settings, const std::vector<TensorType>& types) {
-  const int64_t kept = settings.dimensions > 0 ? settings.dimensions : settings.embedding_size();
+std::string facts(const ModelSettings& settings, TensorType type) {
   const EncoderConfig& config = settings.encoder;
-  const bool are_equal =
-      std::adjacent_find(types.begin(), types.end(), std::not_equal_to<>()) == types.end();
-  std::string text = fmt::format(
+  const bool is_unlimited = config.is_static() && settings.max_length == config.positions;
+  return fmt::format(
       "| | |\n| --- | --- |\n| encoder | {} |\n| dimensions | {} |\n| longest text | {} |\n"
       "| pooling | {} |\n| similarity | {} |\n| prompts | {} |\n| weights | {} |\n",
-      config.is_joined() ? fmt::format("{} encoders side by side", config.parts.size())
-                         : encoder_text(config),
-      kept, limit_text(config, settings.max_length), modules_text(settings), settings.similarity,
-      prompts_text(settings), are_equal ? tensor_type_name(types.front()) : "see the parts");
-  if (!config.is_joined()) return text;
-  // The parts of a joined model, each a folder of its own.
-  TableRows rows = {{"part", "weight", "encoder", "dimensions", "longest text", "weights"}};
-  const EncoderShape shape = config.shape();
-  for (size_t i = 0; i < config.parts.size(); ++i) {
-    const PartConfig& part = config.parts[i];
-    rows.push_back({fmt::format("{}/{}", kJoinedFolder, i), fmt::format("{:g}", part.weight),
-                    encoder_text(part.encoder), std::to_string(shape.parts[i].size()),
-                    limit_text(part.encoder, part.max_length), tensor_type_name(types[i])});
-  }
-  return text + "\n" + markdown_table(rows);
+      encoder_text(config), settings.vector_size(),
+      is_unlimited ? "no limit" : fmt::format("{} tokens", settings.max_length),
+      modules_text(settings), settings.similarity, prompts_text(settings), tensor_type_name(type));
 }
 
-// How the vectors of the parts become those of the model.
-std::string joined_python(const ModelSettings& settings) {
-  std::string parts;
-  const std::vector<PartConfig>& configs = settings.encoder.parts;
-  for (size_t i = 0; i < configs.size(); ++i) {
-    parts += fmt::format("    (SentenceTransformer(\"FOLDER/{}/{}\"), {:g}),\n", kJoinedFolder, i,
-                         configs[i].weight);
-  }
-  const char* const length =
-      settings.normalize ? "vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)\n" : "";
-  return fmt::format(
-      "Simile alone reads the folder as a whole. Its parts are models of sentence-transformers, "
-      "and this puts their vectors together:\n\n"
-      "```python\nimport numpy as np\nfrom sentence_transformers import SentenceTransformer\n\n"
-      "parts = [\n{}]\ntexts = [\"one text\", \"another\"]\n"
-      "vectors = np.concatenate([w * part.encode(texts) for part, w in parts], axis=1)\n{}```\n",
-      parts, length);
-}
-
-// Tables whose tokens weigh differently are a module of Simile's own.
-bool weighs_tokens(const EncoderConfig& config) {
-  return config.variant.weighs_tokens() ||
-         std::any_of(config.parts.begin(), config.parts.end(),
-                     [](const PartConfig& part) { return weighs_tokens(part.encoder); });
-}
-
-// Of a model that no other program can put together.
-std::string own_parts(const EncoderConfig& config) {
-  std::string others;
-  for (size_t i = 0; i < config.parts.size(); ++i) {
-    if (weighs_tokens(config.parts[i].encoder)) continue;
-    others +=
-        fmt::format(" The part `{}/{}` by itself is a model that sentence-transformers loads.",
-                    kJoinedFolder, i);
-  }
-  return "Simile alone reads it: the tokens of its static table weigh differently by place and "
-         "repetition, which sentence-transformers has no module for. Other programs can take the "
-         "vectors that `simile encode` writes." +
-         others + "\n";
-}
-
-std::string usage(const ModelSettings& settings, bool is_quantised) {
+std::string usage(bool is_quantised) {
   std::string text =
       "\n## Use\n\n```\nsimile encode --model FOLDER --input texts.txt --output "
       "vectors.npy\nsimile similarity --model FOLDER \"one text\" \"another\"\n```\n\n";
@@ -147,23 +71,15 @@ std::string usage(const ModelSettings& settings, bool is_quantised) {
            "Its matrices are stored as bytes with one scale a row, which Simile alone reads; "
            "`simile convert --precision fp32` makes a model for other programs.\n";
   }
-  if (weighs_tokens(settings.encoder)) return text + own_parts(settings.encoder);
-  if (settings.encoder.is_joined()) return text + joined_python(settings);
   return text +
          "```python\nfrom sentence_transformers import SentenceTransformer\n\nmodel = "
          "SentenceTransformer(\"FOLDER\")\nvectors = model.encode([\"one text\", "
          "\"another\"])\n```\n";
 }
 
-// BERT's keys say all, and only they count.
-void drop_documents(EncoderConfig& encoder) {
-  if (encoder.model_type == "bert") encoder.document.clear();
-  for (PartConfig& part : encoder.parts) drop_documents(part.encoder);
-}
-
 std::string describe_settings(const ModelSettings& s) {
   EncoderConfig encoder = s.encoder;
-  drop_documents(encoder);
+  if (encoder.model_type == "bert") encoder.document.clear();  // its keys say all that counts
   std::string text = encoder_config_to_json(encoder);
   text += fmt::format("{} {} {} {} {} {}\n", pooling_name(s.pooling), s.normalize, s.max_length,
                       s.dimensions, s.similarity, s.default_prompt);
@@ -202,21 +118,17 @@ struct SelfTestFile {
 }  // namespace
 
 std::string make_model_card(const ModelCard& card, const ModelSettings& settings, TensorType type) {
-  std::vector<TensorType> types = card.part_types;
-  if (types.empty()) types.assign(std::max<size_t>(1, settings.encoder.parts.size()), type);
-  const bool is_quantised = std::count(types.begin(), types.end(), TensorType::kI8) > 0;
-  const bool is_loaded_by_others =
-      !is_quantised && !settings.encoder.is_joined() && !weighs_tokens(settings.encoder);
+  const bool is_quantised = type == TensorType::kI8;
   std::string text = "---\n";
-  if (is_loaded_by_others) text += "library_name: sentence-transformers\n";
+  if (!is_quantised) text += "library_name: sentence-transformers\n";
   text += "pipeline_tag: sentence-similarity\ntags:\n";
-  if (is_loaded_by_others) text += "- sentence-transformers\n";
+  if (!is_quantised) text += "- sentence-transformers\n";
   text += "- sentence-similarity\n- feature-extraction\n- simile\n";
   if (!card.base_model.empty()) text += fmt::format("base_model: {}\n", quote(card.base_model));
   if (!card.part_models.empty()) text += "base_model:\n";
   for (const std::string& part : card.part_models) text += fmt::format("- {}\n", quote(part));
   text += fmt::format("{}---\n# {}\n\n{}\n\n", card.front_matter, card.title, card.introduction);
-  text += facts(settings, types) + usage(settings, is_quantised);
+  text += facts(settings, type) + usage(is_quantised);
   return card.body.empty() ? text : text + "\n" + card.body;
 }
 
@@ -250,6 +162,8 @@ std::string model_fingerprint(const ModelFolder& model) {
     }
   } else {
     hashes += hash_file(model.tokenizer_path);
+    const Tokenizer tokenizer = load_tokenizer(model);
+    if (tokenizer.differs_from_file()) hashes += hash_bytes(tokenizer.to_json());
   }
   return hash_bytes(hashes);
 }

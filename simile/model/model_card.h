@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells of a model: its card (README.md: a front matter that model hubs read, what the model is,
-// and how to use it from Simile and from sentence-transformers), its fingerprint, which tells it from
-// others, and a self test, which shows that it still computes what it did when it was saved.
+// Describes a model: its card (README.md: a front matter that model hubs read, what the model is,
+// and how to use it from Simile and from sentence-transformers), its fingerprint, which identifies
+// it, and a self test, which checks that it still computes what it did when it was saved.
 #pragma once
 
 #include <string>
@@ -19,18 +19,14 @@ struct ModelCard {
   std::string introduction;  // a paragraph
   std::string body;          // sections: data, results, recipe
   std::string front_matter;  // more lines of front matter, as front_matter_of() gives them
-  // Of a joined model: the models its parts were, and how the weights of each part are stored where
-  // that differs.
-  std::vector<std::string> part_models;
-  std::vector<TensorType> part_types;
+  std::vector<std::string> part_models;  // in place of base_model: those that were averaged
 };
 
 // `type`: how the weights are stored; I8 is a format of Simile's own and the card says so.
 std::string make_model_card(const ModelCard& card, const ModelSettings& settings,
                             TensorType type = TensorType::kF32);
 
-// The front matter of another card, without the keys that make_model_card() writes itself, and what
-// stands behind it.
+// The front matter of another card, without the keys that make_model_card() writes, and the rest.
 struct CardParts {
   std::string front_matter, body;
 };
@@ -38,14 +34,13 @@ CardParts split_model_card(const std::string& card);
 
 struct ModelFolder;
 
-// A model's fingerprint: 32 hexadecimal digits that change when anything changes that a vector
-// depends on (encoder config, weights, tokenizer, pooling, normalisation, length limit, prompts,
-// similarity), and that stay when a folder is copied, renamed or gets a new README, and when its
-// weights are written in other files or another type that hold the same numbers.
+// A model's fingerprint: 32 hexadecimal digits. They change with everything that a vector depends
+// on (encoder config, weights, tokenizer, pooling, normalisation, length limit, prompts,
+// similarity). They stay if a folder is copied, renamed or gets a new README, and if other files or
+// types hold the same weights.
 //
-// It is computed from the numbers each time it is asked for, never trusted from a file, on all
-// threads. The hash is that of hash.h: it tells models apart and does not protect against somebody
-// who forges a model on purpose.
+// Each call computes it from the numbers, on all threads; it is never read from a file. It uses the
+// hash of hash.h, which distinguishes models but does not protect against forged ones.
 std::string model_fingerprint(const ModelFolder& model);
 
 // self_test.json: sentences and the vectors a model gave them when it was saved, so that any later
@@ -63,8 +58,8 @@ struct SelfTest {
 std::string self_test_to_json(const SelfTest& test);
 SelfTest read_self_test(const std::string& path);  // ErrorKind::kInput
 
-// Returns the largest difference between expected and `actual` vectors. Errors (kFailed): it is more
-// than the tolerance; names the text that differs most.
+// Returns the largest difference between expected and `actual` vectors. Errors (kFailed): it is
+// more than the tolerance; names the text that differs most.
 double verify_self_test(const SelfTest& test, const Matrix<float>& actual);
 
 // Short sentences of several kinds (plain, accented, long, empty-looking) for self_test.json.

@@ -25,13 +25,13 @@ ModelSettings settings() {
 TEST(ModelCard, TellsWhatTheModelIsAndHowToUseIt) {
   ModelCard card;
   card.title = "mine";
-  card.base_model = "simile-mini";
+  card.base_model = "simile-mini-3";
   card.introduction = "A model.";
   card.body = "## Data\n\n- a.tsv\n";
   const std::string text = make_model_card(card, settings());
   EXPECT_THAT(text, StartsWith("---\nlibrary_name: sentence-transformers\n"));
   for (const char* part :
-       {"\n- sentence-transformers\n", "\nbase_model: \"simile-mini\"\n---\n# mine\n\nA model.\n",
+       {"\n- sentence-transformers\n", "\nbase_model: \"simile-mini-3\"\n---\n# mine\n\nA model.\n",
         "| dimensions | 16 |", "| longest text | 90 tokens |", "| pooling | cls+mean, Normalize |",
         "| similarity | cosine |", "| prompts | query (default): \"query: \" |", "simile encode",
         "SentenceTransformer(", "## Data"}) {
@@ -44,24 +44,6 @@ TEST(ModelCard, BytesAreSaidToBeSimilesOwnFormat) {
   EXPECT_THAT(text, HasSubstr("which Simile alone reads"));
   EXPECT_THAT(text, Not(HasSubstr("sentence-transformers")));
   EXPECT_THAT(text, Not(HasSubstr("base_model")));
-}
-
-TEST(ModelCard, ATableOfWeighedTokensIsNotSaidToLoadElsewhere) {
-  ModelSettings weighed = settings();
-  weighed.encoder.variant.averaged = true;
-  weighed.encoder.variant.saturation = 0.5F;
-  PartConfig plain;
-  PartConfig table;
-  table.encoder = weighed.encoder;
-  ModelSettings joined = settings();
-  joined.encoder.parts = {table, plain};
-  for (const ModelSettings& each : {weighed, joined}) {
-    const std::string text = make_model_card(ModelCard(), each);
-    EXPECT_THAT(text, HasSubstr("Simile alone reads it"));
-    EXPECT_THAT(text, Not(HasSubstr("import SentenceTransformer")));
-    EXPECT_THAT(text, Not(HasSubstr("library_name")));
-  }
-  EXPECT_THAT(make_model_card(ModelCard(), joined), HasSubstr("The part `0_Joined/1` by itself"));
 }
 
 TEST(ModelCard, AnotherCardIsCutIntoItsParts) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/model_files.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/file_kind.h"
 
 namespace simile {
 namespace {
@@ -21,7 +20,6 @@ constexpr int kDeepest = 3;  // CACHE/models--ORG--NAME/snapshots/COMMIT
 constexpr size_t kMostFiles = 10000;
 constexpr size_t kMostNamed = 5;
 constexpr uintmax_t kLongestPointer = 1024;
-constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/";
 
 // Endings of weights that the program does not read, and what they are for.
 constexpr std::pair<const char*, const char*> kOtherWeights[] = {
@@ -151,10 +149,9 @@ void refuse_lfs_pointers(const std::string& folder) {
     const std::string path = join_path(folder, file);
     std::error_code error;
     if (fs::file_size(path, error) > kLongestPointer || error) continue;
-    SIMILE_CHECK(!starts_with(read_file(path), kPointer), ErrorKind::kInput,
-                 "'{}' is not the file but a pointer of Git LFS to it; run `git lfs pull` in '{}', "
-                 "or fetch the model: simile get ORG/NAME",
-                 path, folder);
+    const std::string bytes = read_file(path);  // weights, which hold zeros, tell their kind later
+    const std::string foreign = bytes.find('\0') == bytes.npos ? describe_foreign(bytes) : "";
+    SIMILE_CHECK(foreign.empty(), ErrorKind::kInput, "'{}' {}", path, foreign);
   }
 }
 

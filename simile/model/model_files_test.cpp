@@ -40,7 +40,7 @@ TEST(ModelFiles, AFolderThatIsNoModelIsNamed) {
       {"pointer",
        {{"config.json", kBert}, {"model.safetensors", kPointer}},
        {"pointer/model.safetensors' is not the file but a pointer of Git LFS",
-        "`git lfs pull` in '", "simile get ORG/NAME"}},
+        "`git lfs pull` in its folder", "simile get ORG/NAME"}},
       {"torch pointer",
        {{"config.json", kBert}, {"pytorch_model.bin", kPointer}},
        {"pytorch_model.bin' is not the file but a pointer"}},
@@ -77,9 +77,7 @@ TEST(ModelFiles, AFolderThatIsNoModelIsNamed) {
       {"no config", {{"model.safetensors", "x"}}, {"has neither config.json nor modules.json"}},
       {"above",
        {{"run/config.json", "{}"}, {"run/model.safetensors", "x"}, {"b/config.json", "{}"}},
-       {"above' holds no model itself, but models lie below it: '",
-        "above/run'; give "
-        "that path"}},
+       {"above' holds no model itself, but models lie below it: '", "above/run'; give that path"}},
       {"above two",
        {{"a/modules.json", "[]"},
         {"a/0_T/config.json", "{}"},
@@ -98,7 +96,7 @@ TEST(ModelFiles, AFolderThatIsNoModelIsNamed) {
        {"\"model_type\" is \"llama\", a decoder, which writes text; known: bert"}},
       {"cross",
        {{"config.json", kCross}, {"model.safetensors", "x"}},
-       {"a cross-encoder (BertForSequenceClassification with one label)", "makes no vectors"}},
+       {"a cross-encoder (one label)", "makes no vectors"}},
   };
   const ScratchFolder scratch("simile-model-files");
   for (const Case& c : cases) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/model_folder.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
@@ -18,7 +16,6 @@
 #include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_family.h"
 #include "simile/model/hub.h"
-#include "simile/model/joined_model.h"
 #include "simile/model/model_files.h"
 #include "simile/model/static_weights.h"
 
@@ -62,40 +59,13 @@ bool is_model(const std::string& folder) {
               fmt::join(searched.empty() ? folders : searched, ", "));
 }
 
-}  // namespace
-
-const std::vector<std::string>& model_marks() {
-  static const std::vector<std::string> marks = {"config.json", "modules.json", "tokenizer.json",
-                                                 "vocab.txt"};
-  return marks;
-}
-
-std::vector<std::string> model_folders(const std::string& program_folder,
-                                       const std::string& variable) {
-  std::vector<std::string> folders;
-  std::istringstream parts(variable);
-  for (std::string part; std::getline(parts, part, ':');) {
-    if (!part.empty()) folders.push_back(part);
-  }
-  if (program_folder.empty()) return folders;
-  fs::path folder = program_folder;
-  folders.push_back((folder.parent_path() / "share/simile/models").string());
-  for (int above = 0; above <= kMostParents; ++above) {
-    folders.push_back((folder / "models").string());
-    if (folder == folder.parent_path()) break;
-    folder = folder.parent_path();
-  }
-  return folders;
-}
-
-namespace {
-
 std::string find_model(const std::string& name) {
   SIMILE_CHECK(
       !starts_with(name, kHybridPrefix), ErrorKind::kUsage,
       "'{}': a hybrid scores texts beside others of a set or a corpus, in `simile evaluate` and "
       "among the `baselines` of a recipe; what is asked for here takes a model alone, such as '{}'",
-      name, name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size()) : "simile-mini");
+      name,
+      name.size() > kHybridPrefix.size() ? name.substr(kHybridPrefix.size()) : "simile-mini-3");
   if (name.empty() || file_exists(name) || is_model(name)) return name;
   const bool has_slash = name.find('/') != std::string::npos;
   std::vector<std::string> folders;
@@ -123,21 +93,11 @@ std::string find_model(const std::string& name) {
   fail(name, folders);
 }
 
-}  // namespace
-
-std::string resolve_model(const std::string& name_or_path) {
-  std::string folder = find_model(name_or_path);
-  refuse_lfs_pointers(folder);
-  return folder;
-}
-
-namespace {
-
 using detail::Json;
 using detail::JsonObject;
 
 // tokenizer.json or vocab.txt; else the folder, where the tokenizer finds its other files.
-std::string find_tokenizer(const std::string& folder) {
+std::string find_tokenizer_file(const std::string& folder) {
   for (const char* name : {"tokenizer.json", "vocab.txt"}) {
     const std::string path = join_path(folder, name);
     if (file_exists(path)) return path;
@@ -153,18 +113,13 @@ std::string find_tokenizer(const std::string& folder) {
       folder);
 }
 
-// A cross-encoder would load as a plain encoder, but its vectors mean nothing.
-void refuse_cross_encoder(const Json& config, const std::string& path) {
-  const auto names = config.find("architectures"), labels = config.find("id2label");
-  if (names == config.end() || !names->is_array() || names->empty() || !(*names)[0].is_string() ||
-      labels == config.end() || !labels->is_object() || labels->size() != 1)
-    return;
-  const std::string name = (*names)[0].get<std::string>();
-  SIMILE_CHECK(!ends_with(name, "ForSequenceClassification"), ErrorKind::kInput,
-               "{}: a cross-encoder ({} with one label), which scores two texts read together and "
-               "makes no vectors; expected a sentence encoder, such as "
-               "sentence-transformers/all-MiniLM-L6-v2 (simile get ORG/NAME)",
-               path, name);
+// The folder of the module that reads texts. Sets `is_static` where it is a table.
+std::string find_text_folder(const std::string& folder, bool& is_static) {
+  const std::string path = join_path(folder, "modules.json");
+  if (!file_exists(path)) return folder;
+  const std::vector<detail::ModuleEntry> modules = detail::read_module_list(path);
+  is_static = detail::is_static(modules);
+  return join_path(folder, modules[0].folder);
 }
 
 // Model2Vec's folders, where they have no modules.json: a static table beside a config.json of its
@@ -174,7 +129,6 @@ bool read_model2vec(const std::string& path, ModelSettings& settings) {
   if (!file_exists(config)) return false;
   const Json parsed = detail::read_json(config);
   const JsonObject json(parsed, config);
-  refuse_cross_encoder(parsed, config);
   if (json.text_or("model_type", "") != "model2vec") return false;
   settings.encoder = read_static_config(find_weights(path));
   settings.pooling.modes.clear();
@@ -189,9 +143,6 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
   settings.encoder = detail::is_static(modules)
                          ? read_static_config(find_weights(encoder))
                          : read_encoder_config(join_path(encoder, "config.json"));
-  if (detail::is_static(modules) && modules[0].own) {
-    read_token_weights(join_path(encoder, kTokenWeights), settings.encoder);
-  }
   if (!modules.empty()) return detail::read_modules(path, modules, settings);
   const std::string& family = settings.encoder.model_type;
   settings.pooling = parse_pooling_mode(find_encoder_family(family)->pooling);
@@ -201,46 +152,16 @@ void read_encoder_settings(const std::string& path, const std::string& encoder,
       pooling_name(settings.pooling), family));
 }
 
-// Another tokenizer would make other ids of a text.
-void check_same_tokenizer(const ModelFolder& a, const ModelFolder& b) {
-  const std::string &one = a.tokenizer_path, &other = b.tokenizer_path;
-  const bool are_files = file_exists(one) && file_exists(other);
-  const bool are_equal = are_files && (read_file(one) == read_file(other) ||
-                                       (ends_with(one, ".json") && ends_with(other, ".json") &&
-                                        detail::read_json(one) == detail::read_json(other)));
-  SIMILE_CHECK(
-      are_equal, ErrorKind::kInput,
-      "'{}' is not the tokenizer of '{}': the parts of a joined model need the same tokenizer.json",
-      other, one);
-}
-
-// The parts in `folder`, that of the module; what comes after them is read as for other models.
-void open_parts(const std::string& folder, ModelFolder& model, EventSink& events) {
-  model.weights_path = join_path(folder, kJoinedList);
-  const JoinedList list = read_joined_list(model.weights_path);
-  std::vector<ModelPart> parts;
-  for (const JoinedPart& part : list.parts) {
-    parts.push_back({open_model_folder(join_path(folder, part.folder), events), part.weight});
-    check_same_tokenizer(parts.front().folder, parts.back().folder);
-  }
-  model.settings = joined_settings(parts, list.closing_tokens, model.weights_path);
-  // A transformer's: a static part's files may say that there are no token types.
-  const auto transformer = std::find_if(parts.begin(), parts.end(), [](const ModelPart& part) {
-    return !part.folder.settings.encoder.is_static();
-  });
-  const ModelPart& speaker = transformer == parts.end() ? parts.front() : *transformer;
-  model.tokenizer_path = speaker.folder.tokenizer_path;
-}
-
 void check_is_model(const std::string& path) {
   SIMILE_CHECK(
       folder_exists(path), ErrorKind::kInput,
-      "model folder '{}' {}; expected a folder with config.json, weights and tokenizer.json, or "
+      "model folder '{}' {}{}; expected a folder with config.json, weights and tokenizer.json, or "
       "the name of a model that was fetched from the Hugging Face hub (simile get ORG/NAME)",
       path,
       !file_exists(path)         ? "does not exist"
       : ends_with(path, ".gguf") ? "is a GGUF file, which is for llama.cpp"
-                                 : "is a file");
+                                 : "is a file",
+      describe_leftovers(path));
   const auto has = [&](const char* name) { return file_exists(join_path(path, name)); };
   if (has("config.json") || (has("modules.json") && !has("adapter_config.json"))) return;
   SIMILE_CHECK(has("run.json"), ErrorKind::kInput, "'{}' {}", path,
@@ -254,9 +175,63 @@ void check_is_model(const std::string& path) {
                                 path, path));
 }
 
+Tokenizer load(const std::string& path, bool alone, EventSink& events) {
+  if (!alone || !ends_with(path, "/tokenizer.json")) return Tokenizer::load(path, events);
+  verify_checksum(path);
+  return Tokenizer::parse(read_file(path), path);
+}
+
 }  // namespace
 
-ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events) {
+const std::vector<std::string>& model_marks() {
+  static const std::vector<std::string> marks = {"config.json", "modules.json", "tokenizer.json",
+                                                 "vocab.txt"};
+  return marks;
+}
+
+std::vector<std::string> model_folders(const std::string& program_folder,
+                                       const std::string& variable) {
+  std::vector<std::string> folders;
+  std::istringstream parts(variable);
+  for (std::string part; std::getline(parts, part, ':');) {
+    if (!part.empty()) folders.push_back(part);
+  }
+  if (program_folder.empty()) return folders;
+  fs::path folder = program_folder;
+  folders.push_back((folder.parent_path() / "share/simile/models").string());
+  for (int above = 0; above <= kMostParents; ++above) {
+    folders.push_back((folder / "models").string());
+    if (folder == folder.parent_path()) break;
+    folder = folder.parent_path();
+  }
+  return folders;
+}
+
+std::string resolve_model(const std::string& name_or_path) {
+  std::string folder = find_model(name_or_path);
+  refuse_lfs_pointers(folder);
+  return folder;
+}
+
+std::string find_tokenizer(const std::string& name_or_path) {
+  bool is_static = false;
+  return find_text_folder(resolve_model(name_or_path), is_static);
+}
+
+Tokenizer load_tokenizer(const ModelFolder& model, EventSink& events) {
+  return load(model.tokenizer_path, model.reads_alone, events);
+}
+
+Tokenizer open_tokenizer(const std::string& name_or_path, EventSink& events) {
+  bool is_static = false;
+  const std::string folder = find_text_folder(resolve_model(name_or_path), is_static);
+  Tokenizer tokenizer =
+      is_static ? load(find_tokenizer_file(folder), true, events) : Tokenizer::load(folder, events);
+  tokenizer.set_special_tokens(!is_static);
+  return tokenizer;
+}
+
+ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events, ModelUse use) {
   const std::string path = resolve_model(name_or_path);
   check_is_model(path);
   // The weights are verified where they are read.
@@ -270,20 +245,30 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
   if (file_exists(modules_path)) modules = detail::read_module_list(modules_path);
   const std::string encoder = modules.empty() ? path : join_path(path, modules[0].folder);
   ModelSettings& settings = model.settings;
-  if (detail::is_joined(modules)) {
-    open_parts(encoder, model, events);
-    detail::read_modules(path, modules, settings);
-    const bool lower_case = settings.lower_case;
-    detail::read_text_limits(encoder, settings);
-    settings.lower_case = lower_case;  // of the parts
-  } else {
-    read_encoder_settings(path, encoder, modules, settings, events);
-    detail::read_text_limits(encoder, settings);
+  const std::string config = join_path(encoder, "config.json");
+  if (file_exists(config) && is_cross_encoder(config)) {
+    SIMILE_CHECK(use == ModelUse::kPairs, ErrorKind::kInput,
+                 "{}: a cross-encoder (one label), which scores two texts read together and makes "
+                 "no vectors; use it to re-rank (simile search --rerank, simile serve "
+                 "--rerank-model), and a sentence encoder here, such as "
+                 "sentence-transformers/all-MiniLM-L6-v2 (simile get ORG/NAME)",
+                 config);
+    detail::check_purpose(modules, true, modules_path);
+    settings.encoder = read_encoder_config(config);
     model.weights_path = find_weights(encoder);
-    model.tokenizer_path = find_tokenizer(encoder);
+    model.tokenizer_path = find_tokenizer_file(encoder);
+    read_cross_encoder(encoder, model);
+    detail::read_text_limits(encoder, settings);
+    return model;
   }
+  detail::check_purpose(modules, false, modules_path);
+  read_encoder_settings(path, encoder, modules, settings, events);
+  detail::read_text_limits(encoder, settings);
+  model.weights_path = find_weights(encoder);
+  model.tokenizer_path = find_tokenizer_file(encoder);
+  model.reads_alone = settings.encoder.is_static();
   detail::read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
-  // What training left for training to go on with.
+  // State that training saved for a later training.
   const std::string training = join_path(path, "simile.json");
   const Json left = file_exists(training) ? detail::read_json(training) : Json::object();
   if (JsonObject(left, training).has("temperatures")) {

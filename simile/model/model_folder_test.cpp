@@ -104,7 +104,7 @@ class Warnings : public EventSink {
 };
 
 constexpr const char* kTokenizer = R"({"normalizer":{"type":"BertNormalizer","lowercase":true},
-  "model":{"type":"WordPiece","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4}}})";
+  "model":{"type":"WordPiece","unk_token":"[UNK]","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4}}})";
 
 class ModelFolderTest : public testing::Test {
  protected:
@@ -297,14 +297,14 @@ TEST_F(ModelFolderTest, SpecialTokensOfOtherTokenizersAreNamedByTheirRoles) {
 }
 
 TEST_F(ModelFolderTest, OddTokenizerFilesAreKeptOrRefusedButNeverTrusted) {
-  for (const char* json : {"{}", R"({"model":5})", R"({"model":{"type":5}})",
-                           R"({"model":{"type":"BPE","vocab":{}}})"}) {
+  for (const char* json :
+       {"{}", R"({"model":5})", R"({"model":{"type":5}})", R"({"model":{"type":"BPE","vocab":{}}})",
+        R"({"model":{"type":"WordPiece","vocab":{"a":0,"b":7}}})"}) {
     TokenizerFiles files = {{"tokenizer.json", json}};
     EXPECT_NO_THROW(complete_tokenizer_files(files, 10)) << json;
     EXPECT_EQ(files.count("vocab.txt"), 0u);
   }
   for (const char* json : {"[", R"({"model":{"type":"WordPiece","vocab":{"a":0,"b":0}}})",
-                           R"({"model":{"type":"WordPiece","vocab":{"a":0,"b":7}}})",
                            R"({"model":{"type":"WordPiece","vocab":{"a":"x"}}})"}) {
     TokenizerFiles files = {{"tokenizer.json", json}};
     EXPECT_THROW(complete_tokenizer_files(files, 10), Error) << json;
@@ -499,8 +499,14 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
   const Case cases[] = {
       {"modules.json",
        R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.LSTM","path":"2_LSTM"}])",
-       "\"LSTM\" is not supported; known: Transformer, Pooling, StaticEmbedding, Joined, Dense, "
+       "\"LSTM\" is not supported; known: Transformer, Pooling, StaticEmbedding, Dense, "
        "LayerNorm, Normalize, Dropout"},
+      {"modules.json", R"([{"type":"simile.Joined","path":"0_Joined"}])",
+       "\"simile.Joined\" (several encoders side by side, such as simile-mini-2) is no longer "
+       "read"},
+      {"modules.json", R"([{"type":"simile.StaticEmbedding","path":"0_StaticEmbedding"}])",
+       "\"simile.StaticEmbedding\" (a table that weighs tokens by place and repetition) is no "
+       "longer"},
       {"modules.json",
        R"([{"type":"a.Transformer"},{"type":"a.Dropout"},{"type":"a.Pooling","path":"1_Pooling"}])",
        "in this order"},
@@ -562,10 +568,14 @@ TEST_F(ModelFolderTest, LowerCaseIsForTokenizersThatDoNotLowerThemselves) {
   put("sentence_bert_config.json", R"({"max_seq_length":10,"do_lower_case":true,
     "model_args":{"attn_implementation":"sdpa"}})");
   EXPECT_FALSE(open().settings.lower_case);
-  put("tokenizer.json",
-      R"({"normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"}]}})");
+  const auto put_normalizer = [&](const std::string& normalizer) {
+    put("tokenizer.json", R"({"model":{"type":"WordLevel","unk_token":"a","vocab":{"a":0}},)"
+                          R"("normalizer":)" +
+                              normalizer + "}");
+  };
+  put_normalizer(R"({"type":"Sequence","normalizers":[{"type":"Lowercase"}]})");
   EXPECT_FALSE(open().settings.lower_case);
-  put("tokenizer.json", R"({"normalizer":{"type":"NFC"}})");
+  put_normalizer(R"({"type":"NFC"})");
   EXPECT_TRUE(open().settings.lower_case);
 }
 

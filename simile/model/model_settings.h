@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sentence-transformers folder says besides the weights: how tokens become one vector.
+// The settings of a sentence-transformers folder besides the weights: how tokens become one vector.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "simile/kernel/encoder_parameters.h"
-#include "simile/kernel/pooling.h"
 #include "simile/model/encoder_config.h"
 
 namespace simile {
 
-// What follows the pooling in a sentence-transformers model, module by module, each from a vector x
-// to the next vector:
+// The modules after the pooling of a sentence-transformers model; each maps a vector x:
 //
 //   Dense      f(W x + b) (+ R x, or + x where the sizes are equal)   W, R [outputs, inputs]
 //   LayerNorm  (x - mean) / sqrt(variance + 1e-5) * w + b             over the vector's numbers
@@ -96,10 +94,13 @@ struct ModelSettings {
   std::string default_prompt;                  // a name in `prompts`, or empty
   std::string similarity = "cosine";           // cosine, dot, euclidean or manhattan
   Temperatures temperatures;
-  int64_t dimensions = 0;  // leading dimensions kept; 0 keeps all
+  bool cross_encoder = false;  // scores pairs by its head; its vectors mean nothing
+  bool token_types = true;     // the second text of a pair has the type 1, where the encoder has it
+  int64_t dimensions = 0;      // leading dimensions kept; 0 keeps all
 
   int64_t pooled_size() const;     // numbers in what pooling gives
   int64_t embedding_size() const;  // numbers in a vector after the modules, before `dimensions`
+  int64_t vector_size() const { return dimensions > 0 ? dimensions : embedding_size(); }
 };
 
 }  // namespace simile

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/model_writer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
-#include "simile/kernel/sequence_encoders.h"
-#include "simile/model/joined_model.h"
 #include "simile/model/module_reader.h"
 #include "simile/model/static_weights.h"
 
@@ -49,19 +44,15 @@ std::vector<ModuleSettings> modules_of(const ModelSettings& settings) {
 
 Json modules_json(const ModelSettings& settings) {
   Json modules = Json::array();
-  const auto add = [&modules](const std::string& path, const std::string& type,
-                              const char* package = "sentence_transformers.models") {
+  const auto add = [&modules](const std::string& path, const std::string& type) {
     const auto number = static_cast<int64_t>(modules.size());
     modules.push_back({{"idx", number},
                        {"name", std::to_string(number)},
                        {"path", path},
-                       {"type", fmt::format("{}.{}", package, type)}});
+                       {"type", "sentence_transformers.models." + type}});
   };
-  if (settings.encoder.is_joined()) {
-    add(kJoinedFolder, "Joined", "simile");
-  } else if (settings.encoder.variant.averaged) {
-    const bool own = settings.encoder.variant.weighs_tokens();
-    add(kStaticFolder, "StaticEmbedding", own ? "simile" : "sentence_transformers.models");
+  if (settings.encoder.is_static()) {
+    add(kStaticFolder, "StaticEmbedding");
   } else {
     add("", "Transformer");
     add("1_Pooling", "Pooling");
@@ -76,7 +67,7 @@ Json modules_json(const ModelSettings& settings) {
 Json pooling_json(const ModelSettings& settings) {
   Json json = {{"word_embedding_dimension", settings.encoder.hidden}};
   const std::vector<PoolingMode>& modes = settings.pooling.modes;
-  // What sentence-transformers 2.2 does not know is written only where it says something.
+  // Keys unknown to sentence-transformers 2.2 are written only if they differ from the default.
   if (!settings.pooling.include_prompt) json["include_prompt"] = false;
   for (const PoolingModeRow& row : pooling_modes()) {
     const bool is_on = std::find(modes.begin(), modes.end(), row.mode) != modes.end();
@@ -92,39 +83,30 @@ Json pooling_json(const ModelSettings& settings) {
   return json;
 }
 
-// An encoder's weights and how they are stored.
-struct StoredEncoder {
-  const float* weights;
-  TensorType type;
-  const std::vector<TensorView>& others;
-};
-
 // Weights, tokenizer and length limit, and what says how tokens become one vector.
-void write_encoder(const ModelSettings& settings, const StoredEncoder& encoder,
-                   TokenizerFiles tokenizer, const FolderWriter& model) {
+void write_encoder(const ModelToSave& model, const FolderWriter& folder) {
+  const ModelSettings& settings = model.settings;
   const TensorType types[] = {TensorType::kF32, TensorType::kF16, TensorType::kBf16,
                               TensorType::kI8};
-  SIMILE_CHECK(std::count(std::begin(types), std::end(types), encoder.type) > 0, ErrorKind::kUsage,
-               "weights are saved as F32, F16, BF16 or I8, not as {}",
-               tensor_type_name(encoder.type));
+  SIMILE_CHECK(std::count(std::begin(types), std::end(types), model.weight_type) > 0,
+               ErrorKind::kUsage, "weights are saved as F32, F16, BF16 or I8, not as {}",
+               tensor_type_name(model.weight_type));
+  TokenizerFiles tokenizer = model.tokenizer;
   complete_tokenizer_files(tokenizer, settings.max_length, settings.encoder.types > 1);
-  const bool is_static = settings.encoder.variant.averaged;
-  const FolderWriter writer = is_static ? model.folder(kStaticFolder) : model;
+  const bool is_static = settings.encoder.is_static();
+  const FolderWriter writer = is_static ? folder.folder(kStaticFolder) : folder;
   if (!is_static) {
     writer.text("config.json", encoder_config_to_json(settings.encoder));
     writer.folder("1_Pooling").json("config.json", pooling_json(settings));
   }
-  if (settings.encoder.variant.weighs_tokens()) {
-    writer.text(kTokenWeights, token_weights_to_json(settings.encoder));
-  }
-  write_encoder_weights(writer.file(weight_file_name(encoder.type)), settings.encoder,
-                        encoder.weights, encoder.type, encoder.others);
+  write_encoder_weights(writer.file(weight_file_name(model.weight_type)), settings.encoder,
+                        model.weights, model.weight_type, model.other_tensors);
   for (const auto& [name, bytes] : tokenizer) writer.text(name, bytes);
   writer.json("sentence_bert_config.json",
               {{"max_seq_length", settings.max_length}, {"do_lower_case", settings.lower_case}});
 }
 
-// What sentence-transformers needs of a model whose encoder lies in `folder` already.
+// Writes the files that sentence-transformers needs; the encoder is in `folder` already.
 void write_sentence_files(const ModelSettings& settings, const FolderWriter& folder) {
   const Json list = modules_json(settings);
   folder.json("modules.json", list);
@@ -142,39 +124,13 @@ void write_sentence_files(const ModelSettings& settings, const FolderWriter& fol
   }
 }
 
-// Each part as a model folder of its own.
-void write_parts(const ModelToSave& model, const FolderWriter& writer) {
-  const EncoderConfig& joined = model.settings.encoder;
-  const std::vector<int64_t> offsets = part_offsets(joined.shape());
-  JoinedList list{{}, joined.closing_tokens};
-  for (size_t i = 0; i < joined.parts.size(); ++i) {
-    list.parts.push_back({std::to_string(i), joined.parts[i].weight});
-    const PartToSave part =
-        model.parts.empty() ? PartToSave{model.weight_type, {}} : model.parts[i];
-    const ModelSettings settings = settings_of_part(model.settings, i);
-    const FolderWriter folder = writer.folder(list.parts.back().folder);
-    write_encoder(settings, {model.weights + offsets[i], part.weight_type, {}}, model.tokenizer,
-                  folder);
-    write_sentence_files(settings, folder);
-    for (const auto& [name, bytes] : part.files) folder.text(name, bytes);
-    write_checksums(folder.path());
-  }
-  writer.text(kJoinedList, joined_list_to_json(list));
-  writer.json("sentence_bert_config.json", {{"max_seq_length", model.settings.max_length}});
-}
-
 }  // namespace
 
 void save_model_folder(const std::string& path, const ModelToSave& model) {
   const ModelSettings& settings = model.settings;
   AtomicFolder folder(path, "modules.json");
   const FolderWriter writer(folder.path());
-  if (settings.encoder.is_joined()) {
-    write_parts(model, writer.folder(kJoinedFolder));
-  } else {
-    write_encoder(settings, {model.weights, model.weight_type, model.other_tensors},
-                  model.tokenizer, writer);
-  }
+  write_encoder(model, writer);
   write_sentence_files(settings, writer);
   if (!settings.temperatures.empty()) {
     writer.json("simile.json", {{"temperatures", settings.temperatures}});

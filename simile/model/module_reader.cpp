@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/module_reader.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -111,6 +110,24 @@ void write_folder(const std::string& folder, const std::string& config,
   write_safetensors(join_path(folder, kWeights), tensors);
 }
 
+HeadSettings read_settings(const std::string& path, const std::string& folder_name) {
+  SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
+               "'{}' does not exist; each folder in heads should be a head", path);
+  HeadSettings settings;
+  try {
+    read_options(load_config(path), settings);
+    check_head(settings);
+  } catch (const Error& error) {  // options say "recipe", but this is a file of the model
+    const std::string message = error.what();
+    const bool named = message.find(path) != std::string::npos;
+    throw Error(ErrorKind::kInput, named ? message : fmt::format("{}: {}", path, message));
+  }
+  SIMILE_CHECK(settings.name == folder_name, ErrorKind::kInput,
+               "{}: 'name' is '{}', expected '{}' like its folder", path, settings.name,
+               folder_name);
+  return settings;
+}
+
 }  // namespace
 
 ModuleSettings read_module(const std::string& folder, ModuleKind kind, int64_t inputs) {
@@ -152,28 +169,6 @@ void write_module(const std::string& folder, const ModuleSettings& module) {
   write_folder(folder, detail::dump_json(config), module_layout(module), module.weights->data());
 }
 
-namespace {
-
-HeadSettings read_settings(const std::string& path, const std::string& folder_name) {
-  SIMILE_CHECK(file_exists(path), ErrorKind::kInput,
-               "'{}' does not exist; each folder in heads should be a head", path);
-  HeadSettings settings;
-  try {
-    read_options(load_config(path), settings);
-    check_head(settings);
-  } catch (const Error& error) {  // options say "recipe", but this is a file of the model
-    const std::string message = error.what();
-    const bool named = message.find(path) != std::string::npos;
-    throw Error(ErrorKind::kInput, named ? message : fmt::format("{}: {}", path, message));
-  }
-  SIMILE_CHECK(settings.name == folder_name, ErrorKind::kInput,
-               "{}: 'name' is '{}', expected '{}' like its folder", path, settings.name,
-               folder_name);
-  return settings;
-}
-
-}  // namespace
-
 std::vector<SavedHead> open_heads(const std::string& model_folder) {
   const std::string heads_folder = join_path(model_folder, "heads");
   std::vector<std::string> names;
@@ -192,6 +187,7 @@ std::vector<SavedHead> open_heads(const std::string& model_folder) {
 }
 
 std::vector<float> read_head_weights(const SavedHead& head, int64_t H) {
+  if (head.weights != nullptr) return *head.weights;
   verify_checksum(head.weights_path);
   return read_tensors(SafetensorsFile(head.weights_path), head_layout(head.settings, H),
                       fmt::format("{} and the encoder's size", kConfig));

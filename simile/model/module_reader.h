@@ -4,7 +4,7 @@
 // A module has 2_Dense/config.json and its weights in model.safetensors or pytorch_model.bin (also
 // several files, see tensor_source.h); a head heads/NAME/config.json (HeadSettings, each under its
 // option's name) and heads/NAME/model.safetensors (F32, named as in head_layout()). modules.json
-// does not mention heads, so sentence-transformers reads the folder as if they were not there.
+// does not mention heads, so sentence-transformers ignores them.
 //
 // Errors: kInput naming file, key and value: an unknown key or activation, a name that is not the
 // folder's, sizes that do not fit the module before, a module that reads or writes anything but the
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,17 +22,16 @@
 
 namespace simile {
 
-// The module of that kind in `folder`, given vectors of `inputs` numbers. Normalize needs no
-// folder.
+// The module of that kind in `folder` (Normalize: none), given vectors of `inputs` numbers.
 ModuleSettings read_module(const std::string& folder, ModuleKind kind, int64_t inputs);
 
-// Writes config.json and model.safetensors (F32) into `folder`, which exists; nothing for
-// Normalize.
+// Writes config.json and model.safetensors (F32) into an existing folder; nothing for Normalize.
 void write_module(const std::string& folder, const ModuleSettings& module);
 
 struct SavedHead {
   HeadSettings settings;
   std::string weights_path;
+  std::shared_ptr<const std::vector<float>> weights = nullptr;  // where they are read already
 };
 
 // The heads of a model folder, by name; none where it has no folder heads.

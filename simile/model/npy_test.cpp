@@ -36,7 +36,7 @@ TEST(Npy, HeadersAreThoseOfNumpy) {
                 std::string(56, ' ') + "\n");
   EXPECT_THAT(npy_header(NpyNumber::kHalf, 100000, 1024),
               HasSubstr("'<f2', 'fortran_order': False, 'shape': (100000, 1024), }"));
-  // Of one length, so that the rows can be counted while they are written.
+  // All headers have the same length, so that rows can be counted while they are written.
   for (int64_t rows : {int64_t{0}, int64_t{1}, int64_t{65536}, int64_t{1} << 50}) {
     EXPECT_EQ(npy_header(NpyNumber::kFloat, rows, 8192).size(), 128u) << rows;
   }
@@ -77,7 +77,8 @@ TEST(Npy, WhatIsNoSuchMatrixIsRefused) {
               HasSubstr("2 rows of 3 numbers of 4 bytes, 93 bytes in all, found 92 bytes; it is "
                         "truncated"));
   EXPECT_THAT(error_with(file_of(good, 25)), HasSubstr("it holds more than one matrix"));
-  EXPECT_THAT(error_with("PK\x03\x04"), HasSubstr("begins with \\x93NUMPY; found 'PK"));
+  EXPECT_THAT(error_with("PK\x03\x04"), HasSubstr("expected a .npy file, but it is a zip archive"));
+  EXPECT_THAT(error_with("PKK"), HasSubstr("begins with \\x93NUMPY; found 'PK"));
   EXPECT_THAT(error_with(""), HasSubstr("expected a .npy file"));
   EXPECT_THAT(error_with(file_of(good).substr(0, 40)), HasSubstr("expected a header of 59 bytes"));
   EXPECT_THAT(error_with(file_of(good).replace(6, 1, "\x02")), HasSubstr("found 2.0"));

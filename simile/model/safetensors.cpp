@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/safetensors.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <functional>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
+#include "simile/core/file_kind.h"
 #include "simile/core/half.h"
 #include "simile/core/hash.h"
 
@@ -23,29 +21,24 @@ using detail::Json;
 
 constexpr size_t kLongestHeader = size_t{4} << 20;
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw_error(ErrorKind::kInput, "{}: {}", path, what);
-}
-
 // The header's JSON, after the checks that make it safe to parse.
 std::string_view find_header(const std::string& path, std::string_view bytes) {
-  if (bytes.size() < 8) {
-    fail(path,
-         fmt::format("not a safetensors file: {} bytes, fewer than the 8 of the header length",
-                     bytes.size()));
-  }
+  const bool has_json = bytes.size() > 8 && bytes[8] == '{';
+  const std::string foreign = has_json ? "" : describe_foreign(bytes);
+  SIMILE_CHECK(foreign.empty(), ErrorKind::kInput, "{}: it {}", path, foreign);
+  SIMILE_CHECK(bytes.size() >= 8, ErrorKind::kInput,
+               "{}: not a safetensors file: {} bytes, fewer than the 8 of the header length", path,
+               bytes.size());
   uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
-  if (length > kLongestHeader) {
-    fail(path, fmt::format("not a safetensors file: its first 8 bytes promise a header of {} "
-                           "bytes, at most {} are accepted",
-                           length, kLongestHeader));
-  }
-  if (length > bytes.size() - 8) {
-    fail(path, fmt::format("truncated: the header alone needs {} bytes, the file has {}; copy or "
-                           "download it again",
-                           length + 8, bytes.size()));
-  }
+  SIMILE_CHECK(length <= kLongestHeader, ErrorKind::kInput,
+               "{}: not a safetensors file: its first 8 bytes promise a header of {} "
+               "bytes, at most {} are accepted",
+               path, length, kLongestHeader);
+  SIMILE_CHECK(length <= bytes.size() - 8, ErrorKind::kInput,
+               "{}: truncated: the header alone needs {} bytes, the file has {}; copy or "
+               "download it again",
+               path, length + 8, bytes.size());
   return bytes.substr(8, length);
 }
 
@@ -112,57 +105,20 @@ void check_layout(const std::string& path, size_t header_end, size_t present,
   for (const TensorInfo& tensor : tensors) {
     promised = std::max(promised, tensor.offset + tensor.bytes);
   }
-  if (promised > present) {
-    fail(path,
-         fmt::format(
-             "truncated: the header promises {} bytes, the file has {}; copy or download it again",
-             promised, present));
-  }
+  SIMILE_CHECK(
+      promised <= present, ErrorKind::kInput,
+      "{}: truncated: the header promises {} bytes, the file has {}; copy or download it again",
+      path, promised, present);
   size_t end = header_end;
   for (const TensorInfo& tensor : tensors) {
-    if (tensor.offset != end) {
-      fail(path, fmt::format("tensor '{}' begins at byte {}, expected {}: tensors {}", tensor.name,
-                             tensor.offset, end, tensor.offset < end ? "overlap" : "leave a gap"));
-    }
+    SIMILE_CHECK(tensor.offset == end, ErrorKind::kInput,
+                 "{}: tensor '{}' begins at byte {}, expected {}: tensors {}", path, tensor.name,
+                 tensor.offset, end, tensor.offset < end ? "overlap" : "leave a gap");
     end += tensor.bytes;
   }
-  if (end != present) {
-    fail(path, fmt::format("the header describes {} bytes, the file has {}", end, present));
-  }
+  SIMILE_CHECK(end == present, ErrorKind::kInput,
+               "{}: the header describes {} bytes, the file has {}", path, end, present);
 }
-
-}  // namespace
-
-ParsedTensors parse_safetensors(const std::string& path, std::string_view bytes) {
-  const std::string_view header = find_header(path, bytes);
-  const Json json = detail::parse_json(header, path + " (header)");
-  if (!json.is_object()) fail(path, "the header is not a JSON object");
-  const size_t data_begin = 8 + header.size();
-  ParsedTensors parsed;
-  for (const auto& [name, value] : json.items()) {
-    if (name == "__metadata__") {
-      if (!value.is_object()) fail(path, "\"__metadata__\" must be an object of texts");
-      for (const auto& [key, text] : value.items()) {
-        if (!text.is_string()) fail(path, "\"__metadata__\" must be an object of texts");
-        parsed.metadata[key] = text.get<std::string>();
-      }
-    } else {
-      parsed.tensors.push_back(read_tensor(path, name, value, data_begin));
-    }
-  }
-  check_layout(path, data_begin, bytes.size(), parsed.tensors);
-  return parsed;
-}
-
-SafetensorsFile::SafetensorsFile(const std::string& path) : TensorSource(path) {
-  MappedFile file(path);
-  ParsedTensors parsed = parse_safetensors(path, file.bytes());
-  add_file(std::move(file));
-  set_tensors(std::move(parsed.tensors));
-  metadata_ = std::move(parsed.metadata);
-}
-
-namespace {
 
 constexpr int64_t kBlock = int64_t{1} << 18;  // numbers converted at a time
 
@@ -176,7 +132,7 @@ size_t bytes_of(const TensorView& tensor) {
 
 std::string make_header(const std::vector<TensorView>& tensors,
                         const std::map<std::string, std::string>& metadata) {
-  // Ordered, so that the names stand in the order of their bytes.
+  // Ordered, so that the names keep the order of their bytes.
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   size_t offset = 0;
@@ -208,7 +164,46 @@ void write_tensor(AtomicFile& file, const TensorView& tensor) {
   }
 }
 
+constexpr const char* kChecksum = "checksum";
+
+std::string checksum_of(std::map<std::string, std::string> metadata,
+                        const std::map<std::string, std::string_view>& arrays) {
+  metadata.erase(kChecksum);
+  std::string all;
+  for (const auto& [name, text] : metadata) all += name + '\0' + text + '\0';
+  for (const auto& [name, bytes] : arrays) all += name + '\0' + hash_bytes(bytes);
+  return hash_bytes(all);
+}
+
 }  // namespace
+
+ParsedTensors parse_safetensors(const std::string& path, std::string_view bytes) {
+  const std::string_view header = find_header(path, bytes);
+  const Json json = detail::parse_json(header, path + " (header)");
+  SIMILE_CHECK(json.is_object(), ErrorKind::kInput, "{}: the header is not a JSON object", path);
+  const size_t data_begin = 8 + header.size();
+  ParsedTensors parsed;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "__metadata__") {
+      const auto is_text = [](const Json& text) { return text.is_string(); };
+      SIMILE_CHECK(value.is_object() && std::all_of(value.begin(), value.end(), is_text),
+                   ErrorKind::kInput, "{}: \"__metadata__\" must be an object of texts", path);
+      value.get_to(parsed.metadata);
+    } else {
+      parsed.tensors.push_back(read_tensor(path, name, value, data_begin));
+    }
+  }
+  check_layout(path, data_begin, bytes.size(), parsed.tensors);
+  return parsed;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : TensorSource(path) {
+  MappedFile file(path);
+  ParsedTensors parsed = parse_safetensors(path, file.bytes());
+  add_file(std::move(file));
+  set_tensors(std::move(parsed.tensors));
+  metadata_ = std::move(parsed.metadata);
+}
 
 void write_safetensors(const std::string& path, const std::vector<TensorView>& tensors,
                        const std::map<std::string, std::string>& metadata) {
@@ -224,21 +219,6 @@ void write_safetensors(const std::string& path, const std::vector<TensorView>& t
   }
   file.commit();
 }
-
-namespace {
-
-constexpr const char* kChecksum = "checksum";
-
-std::string checksum_of(std::map<std::string, std::string> metadata,
-                        const std::map<std::string, std::string_view>& arrays) {
-  metadata.erase(kChecksum);
-  std::string all;
-  for (const auto& [name, text] : metadata) all += name + '\0' + text + '\0';
-  for (const auto& [name, bytes] : arrays) all += name + '\0' + hash_bytes(bytes);
-  return hash_bytes(all);
-}
-
-}  // namespace
 
 void write_sealed_tensors(const std::string& path, const std::vector<TensorView>& tensors,
                           std::map<std::string, std::string> metadata) {

@@ -5,7 +5,7 @@
 // Reading trusts nothing: the header's length (at most 4 MiB), every type, shape and offset are
 // checked before any tensor is touched, so a file that opens can be read to its end. As the format
 // demands, tensors neither overlap nor leave gaps. Errors: ErrorKind::kInput naming file and
-// tensor; a truncated file tells how many bytes its header promises and how many there are.
+// tensor; for a truncated file with the bytes expected and present.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,13 @@ struct TensorView {
 };
 
 // Writes the tensors in the order given, streaming, under a temporary name that is renamed when
-// complete. The header is padded with spaces so that tensors start at a multiple of 8 bytes.
-// Errors: ErrorKind::kIo.
+// complete. Spaces pad the header: tensors start at a multiple of 8 bytes. Errors: kIo.
 void write_safetensors(const std::string& path, const std::vector<TensorView>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
-// Writes a file that knows when it is damaged, which a run keeps to go on from: "checksum" among
-// its metadata is a hash of all tensors, by name, and all other metadata. As write_safetensors(),
-// for tensors whose values are stored as they are.
+// Writes a file with checksums, which a run keeps to resume from: "checksum" among its metadata is
+// a hash of all tensors, by name, and all other metadata. As write_safetensors(), for tensors whose
+// values are stored as they are.
 void write_sealed_tensors(const std::string& path, const std::vector<TensorView>& tensors,
                           std::map<std::string, std::string> metadata);
 

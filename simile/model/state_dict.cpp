@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/detail/state_dict.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -78,6 +76,11 @@ class Machine {
                 "{}: data.pkl, byte {}: {}; expected a dictionary of tensors alone, as "
                 "torch.save(model.state_dict(), ...) writes it",
                 source_, at_, what);
+  }
+
+  template <typename... Message>
+  void check(bool good, Message&&... message) const {
+    if (!good) fail(message_text(std::forward<Message>(message)...));
   }
 
   // --- Reading the pickle ---
@@ -161,10 +164,8 @@ class Machine {
 
   Value& expect(Place place, Kind kind, const char* what) {
     Value& value = values_[place];
-    if (value.kind != kind) {
-      fail(fmt::format("{} is {}, not {}", what, kKindNames[static_cast<size_t>(value.kind)],
-                       kKindNames[static_cast<size_t>(kind)]));
-    }
+    check(value.kind == kind, "{} is {}, not {}", what, kKindNames[static_cast<size_t>(value.kind)],
+          kKindNames[static_cast<size_t>(kind)]);
     return value;
   }
 
@@ -198,9 +199,8 @@ class Machine {
   // ("storage", torch.FloatStorage, key, device, numbers)
   void make_storage() {
     const std::vector<Place>& id = expect(pop(), Kind::kTuple, "a persistent id").items;
-    if (id.size() < 5 || expect(id[0], Kind::kText, "a persistent id's kind").text != "storage") {
-      fail("a persistent id that is not of a storage");
-    }
+    check(id.size() >= 5 && expect(id[0], Kind::kText, "a persistent id's kind").text == "storage",
+          "a persistent id that is not of a storage");
     const int64_t type = expect(id[1], Kind::kStorageType, "a storage's type").number;
     const int64_t numbers = expect(id[4], Kind::kInteger, "a storage's size").number;
     if (numbers < 0) fail(fmt::format("a storage of {} numbers", numbers));
@@ -213,9 +213,7 @@ class Machine {
 
   // (storage, offset, shape, strides, requires_grad, hooks[, metadata])
   void make_tensor(const std::vector<Place>& arguments, size_t least) {
-    if (arguments.size() < least) {
-      fail(fmt::format("a tensor made of {} arguments", arguments.size()));
-    }
+    check(arguments.size() >= least, "a tensor made of {} arguments", arguments.size());
     const int64_t type = expect(arguments[0], Kind::kStorage, "a tensor's storage").number;
     expect(arguments[1], Kind::kInteger, "a tensor's offset");
     expect(arguments[2], Kind::kTuple, "a tensor's shape");
@@ -257,10 +255,8 @@ class Machine {
     std::vector<int64_t> out;
     for (const Place item : values_[place].items) {
       const Value& side = values_[item];
-      if (side.kind != Kind::kInteger || side.number < 0 || out.size() == kMostSides) {
-        fail(fmt::format("tensor '{}' has {} that are not at most {} whole numbers", name, what,
-                         kMostSides));
-      }
+      check(side.kind == Kind::kInteger && side.number >= 0 && out.size() != kMostSides,
+            "tensor '{}' has {} that are not at most {} whole numbers", name, what, kMostSides);
       out.push_back(side.number);
     }
     return out;
@@ -277,10 +273,8 @@ class Machine {
     if (tensor.offset < 0) fail(fmt::format("tensor '{}' begins before its storage", name));
     tensor.shape = sizes(value.items[2], name, "sides");
     tensor.strides = sizes(value.items[3], name, "strides");
-    if (tensor.shape.size() != tensor.strides.size()) {
-      fail(fmt::format("tensor '{}' has {} sides but {} strides", name, tensor.shape.size(),
-                       tensor.strides.size()));
-    }
+    check(tensor.shape.size() == tensor.strides.size(), "tensor '{}' has {} sides but {} strides",
+          name, tensor.shape.size(), tensor.strides.size());
     return tensor;
   }
 
@@ -291,10 +285,8 @@ class Machine {
     for (size_t i = 0; i < dictionary.items.size(); i += 2) {
       const std::string& name = expect(dictionary.items[i], Kind::kText, "a tensor's name").text;
       const Value& value = values_[dictionary.items[i + 1]];
-      if (value.kind != Kind::kTensor) {
-        fail(fmt::format("'{}' is {}, not a tensor", name,
-                         kKindNames[static_cast<size_t>(value.kind)]));
-      }
+      check(value.kind == Kind::kTensor, "'{}' is {}, not a tensor", name,
+            kKindNames[static_cast<size_t>(value.kind)]);
       // safetensors files keep names as JSON, and __metadata__ for other things.
       const bool can_be_saved =
           name != "__metadata__" && parse_json(dump_json(Json(name), -1), "name") == name;
@@ -346,9 +338,7 @@ void Machine::make_global(const std::string& name) {
     return;
   }
   const auto* storage = std::find_if(std::begin(kStorages), std::end(kStorages), is_named);
-  if (storage == std::end(kStorages)) {
-    fail(fmt::format("asks for '{}', which is refused; nothing was run", name));
-  }
+  check(storage != std::end(kStorages), "asks for '{}', which is refused; nothing was run", name);
   make(Kind::kStorageType, static_cast<int64_t>(storage->type));
 }
 
@@ -356,9 +346,7 @@ const Machine::Opcode Machine::kOpcodes[] = {
     {0x80, "PROTO",
      [](Machine& m) {
        const uint64_t version = m.number(1);
-       if (version < 2 || version > 5) {
-         m.fail(fmt::format("is of pickle protocol {}, known: 2 to 5", version));
-       }
+       m.check(version >= 2 && version <= 5, "is of pickle protocol {}, known: 2 to 5", version);
      }},
     {0x95, "FRAME", [](Machine& m) { m.take(8); }},
     {'(', "MARK", [](Machine& m) { m.marks_.push_back(m.stack_.size()); }},
@@ -435,10 +423,9 @@ bool Machine::step() {
   const auto* row = std::find_if(std::begin(kOpcodes), std::end(kOpcodes),
                                  [&](const Opcode& known) { return known.code == code; });
   const bool is_known = row != std::end(kOpcodes);
-  if (!is_known || row->run == nullptr) {
-    fail(fmt::format("uses the opcode 0x{:02x}{}, which is refused; nothing was run", code,
-                     is_known ? fmt::format(" ({})", row->name) : ""));
-  }
+  check(is_known && row->run != nullptr,
+        "uses the opcode 0x{:02x}{}, which is refused; nothing was run", code,
+        is_known ? fmt::format(" ({})", row->name) : "");
   row->run(*this);
   return true;
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/static_weights.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "simile/core/check.h"
-#include "simile/core/detail/json.h"
 #include "simile/kernel/sequence_encoders.h"
-#include "simile/model/detail/folder_config.h"
 #include "simile/model/encoder_reader.h"
 
 namespace simile {
@@ -64,7 +60,7 @@ int64_t integer_at(const TensorSource& file, const TensorInfo& tensor, int64_t i
   return value;
 }
 
-// What a table in the map is to the kernel; nothing where it has to be copied.
+// Points the kernel at a table inside the file map; returns false if it has to be copied.
 bool place_table(const TensorSource& file, const TensorInfo& table, StaticTable& place) {
   place.floats = file.floats_in_place(table);
   place.halves = file.halves_in_place(table);
@@ -141,22 +137,6 @@ std::shared_ptr<const Encoder> open_static_encoder(const std::string& path,
   }
   opened->encoder = std::make_unique<StaticEncoder>(config.shape(), place);
   return {opened, opened->encoder.get()};
-}
-
-void read_token_weights(const std::string& path, EncoderConfig& config) {
-  const detail::Json parsed = detail::read_json(path);
-  const detail::JsonObject json(parsed, path);
-  detail::check_keys(parsed, path, {"saturation", "half_position"});
-  EncoderVariant& variant = config.variant;
-  variant.saturation = static_cast<float>(json.number_or("saturation", 1, 0, 1));
-  variant.half_position =
-      static_cast<float>(json.number_or("half_position", 0, 0, kLargestHalfPosition));
-}
-
-std::string token_weights_to_json(const EncoderConfig& config) {
-  return detail::dump_json({{"saturation", config.variant.saturation},
-                            {"half_position", config.variant.half_position}}) +
-         "\n";
 }
 
 }  // namespace simile

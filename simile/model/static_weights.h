@@ -23,7 +23,7 @@
 
 namespace simile {
 
-// What there is to know of a static encoder: V and H.
+// Reads the sizes of a static encoder: V and H.
 EncoderConfig read_static_config(const std::string& weights_path);
 
 // Whether rows are made of several tensors, as Model2Vec's may be.
@@ -33,24 +33,11 @@ bool is_composed_table(const TensorSource& file);
 void read_composed_table(const TensorSource& file, const EncoderConfig& config, float* flat);
 
 // For inference. A table in F32, F16 or I8 that is not composed stays in the memory map, in its own
-// type: pages are shared between processes and read on first use, and not checked for finite
-// numbers. Others become floats.
+// type: pages are shared between processes, read on first use, not checked. Others become floats.
 std::shared_ptr<const Encoder> open_static_encoder(const std::string& path,
                                                    const EncoderConfig& config, EventSink& events);
 
-// The module of a static encoder in a model folder, 0_StaticEmbedding: the table beside the
-// tokenizer. Where all tokens count the same it is sentence-transformers'
-// StaticEmbedding; else it is simile.StaticEmbedding, which only Simile reads, so that nobody gets
-// other vectors of the same folder without noticing, with
-//
-//   0_StaticEmbedding/config.json   {"saturation": 0.5, "half_position": 64.0}
-//
-// of simile/kernel/sequence_encoders.h. Errors (kInput) name file and key: one that is not
-// known or absurd.
+// The module of a static encoder in a model folder: the table beside the tokenizer.
 inline constexpr const char* kStaticFolder = "0_StaticEmbedding";
-inline constexpr const char* kTokenWeights = "config.json";
-
-void read_token_weights(const std::string& path, EncoderConfig& config);
-std::string token_weights_to_json(const EncoderConfig& config);
 
 }  // namespace simile

@@ -124,39 +124,6 @@ TEST_F(StaticWeightsTest, ASavedFolderIsThatOfStaticEmbedding) {
   EXPECT_FALSE(open_model_folder(path("model"), silent_events()).settings.normalize);
 }
 
-TEST_F(StaticWeightsTest, TokenWeightsMakeTheModuleOurOwn) {
-  ModelSettings saved = settings();
-  saved.encoder.variant.saturation = 0.5f;
-  saved.encoder.variant.half_position = 64;
-  save(saved);
-  const auto modules = nlohmann::json::parse(read_file(path("model/modules.json")));
-  EXPECT_EQ(modules[0]["type"], "simile.StaticEmbedding");
-  const EncoderVariant read =
-      open_model_folder(path("model"), silent_events()).settings.encoder.variant;
-  EXPECT_EQ(read.saturation, 0.5f);
-  EXPECT_EQ(read.half_position, 64);
-
-  const std::pair<const char*, const char*> bad[] = {{R"({"saturation": 2})", "saturation"},
-                                                     {R"({"half_position": -1})", "half_position"},
-                                                     {R"({"saturate": 0.5})", "saturate"}};
-  std::filesystem::remove(path("model/checksums.json"));
-  for (const auto& [json, key] : bad) {
-    write("model/0_StaticEmbedding/config.json", json);
-    try {
-      open_model_folder(path("model"), silent_events());
-      FAIL() << json;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("0_StaticEmbedding/config.json"), HasSubstr(key)));
-    }
-  }
-  // Of others, a file of that name says nothing.
-  saved.encoder.variant = settings().encoder.variant;
-  save(saved);
-  write("model/0_StaticEmbedding/config.json", "{\"saturation\": 0.5}");
-  EXPECT_EQ(open_model_folder(path("model"), silent_events()).settings.encoder.variant.saturation,
-            1.0f);
-}
-
 TEST_F(StaticWeightsTest, EveryPrecisionGivesTheRowsAsRounded) {
   for (const TensorType type :
        {TensorType::kF32, TensorType::kF16, TensorType::kBf16, TensorType::kI8}) {

@@ -30,13 +30,12 @@ struct TensorInfo {
   int64_t size = 0;   // numbers: the product of the shape
   size_t offset = 0;  // bytes from the start of its file
   size_t bytes = 0;   // from its first number to its last
-  // Numbers from one index to the next of each side, as in torch; empty where rows lie one behind
-  // the other without gaps.
+  // Numbers from one index to the next of each side, as in torch; empty: rows without gaps.
   std::vector<int64_t> strides = {};
   size_t file = 0;  // which of several files
 };
 
-// What a file's parser found in its bytes.
+// The tensors and metadata that a file's parser found.
 struct ParsedTensors {
   std::vector<TensorInfo> tensors;
   std::map<std::string, std::string> metadata;
@@ -48,8 +47,7 @@ std::string shape_text(const std::vector<int64_t>& shape);
 // Numbers in a tensor of that shape, or nothing when that many bytes cannot be counted in 63 bits.
 bool count_numbers(const std::vector<int64_t>& shape, size_t width, int64_t& size);
 
-// Where number `number` of a tensor with strides lies, counted row by row, in numbers from its
-// first.
+// Where number `number` (row by row) of a tensor with strides lies, counted from its first.
 int64_t strided_place(const TensorInfo& tensor, int64_t number);
 
 // Safe to read from several threads.
@@ -63,13 +61,12 @@ class TensorSource {
   const std::vector<TensorInfo>& tensors() const { return tensors_; }  // in the order of the bytes
   const TensorInfo* find(const std::string& name) const;               // null when there is none
 
-  // From the tensor's first number to its last; with strides, what lies between them too.
+  // From the tensor's first number to its last; with strides, including the bytes between them.
   std::string_view bytes(const TensorInfo& tensor) const;
 
-  // The tensor's floats inside the map, or null when it is not F32, has strides or is not aligned
-  // to 4 bytes.
+  // The tensor's floats inside the map; null: it is not F32, has strides or is not aligned.
   const float* floats_in_place(const TensorInfo& tensor) const;
-  // Its halves likewise, or null when it is not F16, has strides or is not aligned to 2 bytes.
+  // The same for halves; null if it is not F16, has strides or is not aligned to 2 bytes.
   const uint16_t* halves_in_place(const TensorInfo& tensor) const;
 
   // Writes numbers [begin, begin + count) of the tensor, counted row by row, to `out`. F16 and BF16
@@ -77,8 +74,8 @@ class TensorSource {
   // one number a row. Other types are an error.
   void read_floats(const TensorInfo& tensor, int64_t begin, int64_t count, float* out) const;
 
-  // The F32 tensor NAME.scale, one number a row, of a matrix in I8 named NAME; null where `tensor`
-  // is no such matrix or has no such scales.
+  // The F32 tensor NAME.scale, one number a row, of a matrix in I8 named NAME; null if `tensor` is
+  // not such a matrix or has no such scales.
   const TensorInfo* row_scales(const TensorInfo& tensor) const;
   // Errors (kInput): one of these scales is not finite, or not above 0 while its row is not zeros.
   void check_row_scales(const TensorInfo& tensor) const;
@@ -105,24 +102,31 @@ class TensorSource {
 // pytorch_model.bin.index.json.
 const std::vector<std::string>& weight_file_names();
 
-// The file in which weights are saved: model.safetensors; simile-int8.safetensors for those in I8,
-// which other programs would read without their scales, and so do not find.
+// The file name for saved weights: model.safetensors, or simile-int8.safetensors for I8 weights.
+// Other programs would read those without their scales, so they must not find them.
 const char* weight_file_name(TensorType type);
 
-// The weights of `folder`: the first there is of weight_file_names(). Errors (kInput): there is
-// none.
+// The weights of `folder`: the first of weight_file_names() there. Errors (kInput): none.
 std::string find_weights(const std::string& folder);
 
-// Opens what find_weights() found; the ending decides: ".index.json" is an index of several files,
-// ".bin" is torch's, everything else safetensors.
+// Opens the file that find_weights() found; its ending decides: ".index.json" is an index of
+// several files, ".bin" is torch's, everything else safetensors.
 //
 // An index {"weight_map": {tensor: file}} must name files of its own folder that exist, and each
 // tensor must be where the map says. Errors name the missing file or tensor; a tensor of a file
 // that the map leaves out is an error too.
 std::unique_ptr<TensorSource> open_weights(const std::string& path);
 
-// The files that hold the weights at `path`: itself, or an index and all that it names, or the list
-// of a joined model's parts (ModelFolder::weights_path) and the files of each.
+// The files that hold the weights at `path`: itself, or an index and all that it names.
 std::vector<std::string> weight_files(const std::string& path);
+
+// The tensors of the file `path`, in the order of the bytes, given all of its bytes.
+ParsedTensors parse_torch_file(const std::string& path, std::string_view bytes);
+
+// A memory-mapped file. Safe to read from several threads.
+class TorchFile : public TensorSource {
+ public:
+  explicit TorchFile(const std::string& path);
+};
 
 }  // namespace simile

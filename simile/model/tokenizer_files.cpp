@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/model/tokenizer_files.h"
 
-#include <algorithm>
 #include <set>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
@@ -33,34 +31,18 @@ const Json* find_vocabulary(const Json& tokenizer) {
   return &model["vocab"];
 }
 
-// Lines by id; ids must be 0 .. n-1, as vocab.txt can say nothing else.
+// Lines by id; empty if ids have gaps, which vocab.txt cannot express.
 std::string vocabulary_text(const Json& vocabulary) {
-  std::vector<std::string> tokens(vocabulary.size());
+  std::map<uint64_t, std::string> tokens;
   for (const auto& [token, id] : vocabulary.items()) {
-    const bool fits = id.is_number_unsigned() && id.get<uint64_t>() < tokens.size();
-    SIMILE_CHECK(fits && tokens[id.get<size_t>()].empty(), ErrorKind::kInput,
-                 "tokenizer.json: the id of '{}' is {}; ids must be 0 to {} without "
-                 "gaps or repeats",
-                 token, detail::describe_json(id), tokens.size() - 1);
-    tokens[id.get<size_t>()] = token;
+    SIMILE_CHECK(id.is_number_unsigned() && tokens.emplace(id.get<uint64_t>(), token).second,
+                 ErrorKind::kInput,
+                 "tokenizer.json: the id of '{}' is {}; expected a whole number of its own", token,
+                 detail::describe_json(id));
   }
   std::string text;
-  for (const std::string& token : tokens) text += token + "\n";
-  return text;
-}
-
-bool normalizer_lower_cases(const Json& normalizer) {
-  if (!normalizer.is_object()) return false;
-  if (normalizer.value("type", Json()) == "Lowercase") return true;
-  const auto steps = normalizer.find("normalizers");
-  if (steps != normalizer.end() && steps->is_array()) {
-    return std::any_of(steps->begin(), steps->end(), normalizer_lower_cases);
-  }
-  return normalizer.value("lowercase", Json()) == true;
-}
-
-bool lower_cases(const Json& tokenizer) {
-  return tokenizer.is_object() && normalizer_lower_cases(tokenizer.value("normalizer", Json()));
+  for (const auto& [id, token] : tokens) text += token + "\n";
+  return tokens.empty() || tokens.rbegin()->first + 1 != tokens.size() ? "" : text;
 }
 
 // The special tokens among the added ones, by role; of a vocabulary also its own.
@@ -110,15 +92,6 @@ TokenizerFiles read_tokenizer_files(const std::string& folder) {
   return files;
 }
 
-bool tokenizer_lower_cases(const std::string& folder) {
-  const std::string tokenizer = join_path(folder, "tokenizer.json");
-  if (file_exists(tokenizer)) return lower_cases(detail::read_json(tokenizer));
-  const std::string config = join_path(folder, "tokenizer_config.json");
-  if (!file_exists(config)) return false;
-  const Json parsed = detail::read_json(config);
-  return detail::JsonObject(parsed, config).flag_or("do_lower_case", false);
-}
-
 void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length, bool token_types) {
   Json config = Json::object();
   if (files.count("tokenizer_config.json") != 0) {
@@ -130,19 +103,24 @@ void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length, bool to
     const Json tokenizer = detail::parse_json(files["tokenizer.json"], "tokenizer.json");
     const Json* vocabulary = find_vocabulary(tokenizer);
     const Json special = special_tokens(tokenizer, vocabulary);
-    if (vocabulary && files.count("vocab.txt") == 0) {
-      files["vocab.txt"] = vocabulary_text(*vocabulary);
-    }
+    const std::string lines = vocabulary ? vocabulary_text(*vocabulary) : "";
+    if (!lines.empty() && files.count("vocab.txt") == 0) files["vocab.txt"] = lines;
     if (files.count("special_tokens_map.json") == 0) {
       files["special_tokens_map.json"] = detail::dump_json(special) + "\n";
     }
     if (!config.contains("tokenizer_class")) {
-      bool bert = vocabulary && special.contains("cls_token") && special.contains("sep_token");
+      const Json normalizer = tokenizer.value("normalizer", Json());
+      bool bert = vocabulary && special.contains("cls_token") && special.contains("sep_token") &&
+                  normalizer.is_object() && normalizer.value("type", Json()) == "BertNormalizer";
       for (const SpecialRole& role : kRoles) {
         bert = bert && special.value(role.role, role.names[0]) == role.names[0];
       }
       config["tokenizer_class"] = bert ? "BertTokenizer" : "PreTrainedTokenizerFast";
-      if (bert) config["do_lower_case"] = lower_cases(tokenizer);
+      if (bert) {  // the class takes these from here
+        config["do_lower_case"] = normalizer.value("lowercase", Json(true));
+        config["strip_accents"] = normalizer.value("strip_accents", Json());
+        config["tokenize_chinese_chars"] = normalizer.value("handle_chinese_chars", Json(true));
+      }
       for (const auto& [role, name] : special.items()) {
         if (!config.contains(role)) config[role] = name;
       }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/model/torch_file.h"
-
-#include <fmt/format.h>
+// A zip archive of torch.save (torch 1.6 and later) with PREFIX/data.pkl, a pickle that says which
+// tensors there are, and their numbers in PREFIX/data/0, 1, ...
+//
+// The pickle is read as data, and nothing in it is ever run (detail/state_dict.h). Tensors may
+// share a storage and may lie in it in any order of rows and columns; this is checked.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +11,9 @@
 #include <tuple>
 
 #include "simile/core/check.h"
+#include "simile/core/file_kind.h"
 #include "simile/model/detail/state_dict.h"
+#include "simile/model/tensor_source.h"
 
 namespace simile {
 namespace {
@@ -18,11 +22,11 @@ using detail::StateDictTensor;
 
 // --- The zip archive ---
 //
-// What lies where in a zip archive whose entries are stored without compression, as torch.save
-// writes them. Zip64 and data descriptors are understood; sizes come from the central directory.
+// Finds the entries of a zip archive that stores them without compression, as torch.save writes it.
+// Zip64 and data descriptors are understood; sizes come from the central directory.
 //
-// Nothing is read beyond the archive's bytes. Check sums are not compared: torch.load() does not do
-// so either, torch may be told to write none, and it would mean reading gigabytes twice.
+// Nothing is read beyond the archive's bytes. Checksums are not compared: torch.load() does not
+// compare them either, torch can omit them, and it would mean reading gigabytes twice.
 // Source: PKWARE, APPNOTE.TXT, .ZIP File Format Specification 6.3.
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -51,10 +55,9 @@ class Bytes {
 
   std::string_view part(uint64_t offset, uint64_t size) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset) {
-      fail(
-          fmt::format("truncated: the zip archive needs bytes {} to {}, the file has {}; copy or "
-                      "download it again",
-                      offset, offset + size, bytes_.size()));
+      fail(fmt::format(
+          "truncated: its zip needs bytes {} to {}, the file has {}; copy or download it again",
+          offset, offset + size, bytes_.size()));
     }
     return bytes_.substr(offset, size);
   }
@@ -75,7 +78,7 @@ struct Directory {
   uint64_t offset, size, entries;
 };
 
-// The end record is the last thing in the file, but for a comment whose length it tells.
+// The end record is the last thing in the file, except for a comment whose length it holds.
 size_t find_end(const Bytes& bytes) {
   const size_t size = bytes.size();
   for (size_t back = kEndSize; back <= size && back <= kEndSize + kLongestComment; ++back) {
@@ -102,7 +105,7 @@ struct Header {
   uint64_t flags, method, packed, size, local;
 };
 
-// Sizes and offsets of 32 bits that are all ones stand in the extra field 1, in this order.
+// Sizes and offsets whose 32 bits are all ones are in the extra field 1, in this order.
 void read_zip64(const Bytes& bytes, uint64_t extra, uint64_t extra_size, Header& header) {
   constexpr uint64_t kElsewhere = 0xffffffff;
   for (uint64_t at = extra; at + 4 <= extra + extra_size;) {
@@ -147,8 +150,7 @@ Entries read_zip_directory(const std::string& path, std::string_view archive) {
   for (uint64_t i = 0; i < directory.entries; ++i) {
     if (end - at < kEntrySize || bytes.number(at, 4) != kEntryMark) {
       bytes.fail(
-          fmt::format("the zip archive's directory is damaged: it should list {} entries, "
-                      "but only {} are there",
+          fmt::format("the zip archive's directory is damaged: {} entries expected, {} found",
                       directory.entries, i));
     }
     Header header{"",
@@ -172,8 +174,7 @@ Entries read_zip_directory(const std::string& path, std::string_view archive) {
 // --- What torch puts into it ---
 
 constexpr const char* kResave =
-    "load it with torch and save it again, best with model.save_pretrained(folder, "
-    "safe_serialization=True)";
+    "load it with torch and save it with model.save_pretrained(folder, safe_serialization=True)";
 
 bool is_dense(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
   int64_t expected = 1;
@@ -231,11 +232,11 @@ TensorInfo locate(const std::string& path, const ZipEntry& storage, const StateD
 }  // namespace
 
 ParsedTensors parse_torch_file(const std::string& path, std::string_view bytes) {
-  if (bytes.substr(0, 1) == "\x80") {
-    fail(path,
-         fmt::format("a bare pickle, the format of torch before 1.6, is not read; {}", kResave));
-  }
+  SIMILE_CHECK(bytes.substr(0, 1) != "\x80", ErrorKind::kInput,
+               "{}: a bare pickle, the format of torch before 1.6, is not read; {}", path, kResave);
   if (bytes.substr(0, 4) != std::string_view("PK\3\4", 4)) {
+    const std::string foreign = describe_foreign(bytes);
+    if (!foreign.empty()) fail(path, "it " + foreign);
     fail(path, "not a file of torch.save: it is no zip archive; copy or download it again");
   }
   const Entries entries = read_zip_directory(path, bytes);
@@ -243,25 +244,22 @@ ParsedTensors parse_torch_file(const std::string& path, std::string_view bytes) 
     const size_t slash = entry.first.find('/');
     return slash != std::string::npos && entry.first.substr(slash + 1) == "data.pkl";
   });
-  if (pickle == entries.end()) {
-    fail(path, "not a file of torch.save: the zip archive has no data.pkl");
-  }
+  SIMILE_CHECK(pickle != entries.end(), ErrorKind::kInput,
+               "{}: not a file of torch.save: the zip archive has no data.pkl", path);
   const auto bytes_of = [&](const ZipEntry& entry) {
     return bytes.substr(entry.offset, entry.size);
   };
   const std::string prefix = pickle->first.substr(0, pickle->first.find('/') + 1);
   const auto order = entries.find(prefix + "byteorder");
-  if (order != entries.end() && bytes_of(order->second) != "little") {
-    fail(path, fmt::format("its numbers are in {}-endian order, expected little; {}",
-                           bytes_of(order->second).substr(0, 16), kResave));
-  }
+  SIMILE_CHECK(!(order != entries.end() && bytes_of(order->second) != "little"), ErrorKind::kInput,
+               "{}: its numbers are in {}-endian order, expected little; {}", path,
+               bytes_of(order->second).substr(0, 16), kResave);
   ParsedTensors parsed;
   for (const StateDictTensor& tensor : detail::read_state_dict(bytes_of(pickle->second), path)) {
     const auto storage = entries.find(prefix + "data/" + tensor.storage);
-    if (storage == entries.end()) {
-      fail(path, fmt::format("tensor '{}' lies in the zip entry '{}data/{}', which is missing",
-                             tensor.name, prefix, tensor.storage));
-    }
+    SIMILE_CHECK(storage != entries.end(), ErrorKind::kInput,
+                 "{}: tensor '{}' lies in the zip entry '{}data/{}', which is missing", path,
+                 tensor.name, prefix, tensor.storage);
     parsed.tensors.push_back(locate(path, storage->second, tensor));
   }
   std::sort(parsed.tensors.begin(), parsed.tensors.end(),

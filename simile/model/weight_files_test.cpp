@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
 #include "simile/model/safetensors.h"
 
@@ -122,6 +123,12 @@ TEST_F(WeightFiles, WeightsOfOtherProgramsAreNamed) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("tf_model.h5', a file for TensorFlow"));
   }
+}
+
+TEST_F(WeightFiles, ABrokenLinkIsNamed) {
+  std::filesystem::create_symlink("../blobs/none", path("model.safetensors"));
+  EXPECT_THAT(error_of(ErrorKind::kInput, [&] { find_weights(folder_); }),
+              HasSubstr("model.safetensors' is a link to a file that does not exist"));
 }
 
 TEST_F(WeightFiles, AMatrixOfBytesIsMultipliedByTheScaleOfItsRow) {

@@ -95,11 +95,12 @@ const ScanKernels& scan_kernels() {
 
 namespace {
 
-using detail::TopHits;
+using detail::TopRows;
 
 constexpr int64_t kQueries = 32;  // searched together, so that rows are read from memory once
 constexpr int64_t kRows = 256;    // scored at a time: with 32 queries, 32 KiB of scores
 constexpr int64_t kPiece = 8192;  // rows of one task when there are few queries
+constexpr int64_t kMostRows = int64_t{1} << 30;  // of one task
 
 struct Range {
   int64_t begin, end;
@@ -125,15 +126,23 @@ void scan_range(detail::ScanCall call, Range range, const Use& use) {
 }
 
 // The best rows of the range for the queries of `call`, which has all rows.
-std::vector<TopHits> search_piece(const detail::ScanCall& call, Range range, int64_t top_k) {
-  std::vector<TopHits> best(call.query_count, TopHits(top_k));
+std::vector<std::vector<Hit>> search_piece(const detail::ScanCall& call, Range range,
+                                           int64_t top_k) {
+  std::vector<TopRows> best(static_cast<size_t>(call.query_count), TopRows(top_k));
   scan_range(call, range, [&](int64_t begin, int64_t count, const float* scores) {
     for (int64_t i = 0; i < call.query_count; ++i) {
-      TopHits& hits = best[i];
-      for (int64_t j = 0; j < count; ++j) hits.push(begin + j, scores[i * kRows + j]);
+      TopRows& rows = best[static_cast<size_t>(i)];
+      for (int64_t j = 0; j < count; ++j) {
+        const float score = scores[i * kRows + j];
+        if (score >= rows.threshold()) {
+          rows.push(static_cast<int32_t>(begin - range.begin + j), score);
+        }
+      }
     }
   });
-  return best;
+  std::vector<std::vector<Hit>> hits;
+  for (TopRows& rows : best) hits.push_back(rows.take_hits(range.begin));
+  return hits;
 }
 
 // Cuts queries and rows into the tasks of a search.
@@ -144,7 +153,7 @@ struct Pieces {
       : row_count(row_count_in),
         query_count(query_count_in),
         blocks((query_count + kQueries - 1) / kQueries),
-        rows(blocks >= 8 ? row_count : kPiece),
+        rows(blocks >= 8 ? std::min(row_count, kMostRows) : kPiece),
         pieces((row_count + rows - 1) / rows) {}
   int64_t tasks() const { return blocks * pieces; }
   int64_t first_query(int64_t task) const { return task / pieces * kQueries; }
@@ -180,18 +189,21 @@ std::vector<std::vector<Hit>> exact_search(const StoredRows& rows, int64_t row_c
   if (row_count == 0 || top_k <= 0) return results;
   top_k = std::min(top_k, row_count);
   const Pieces cut(row_count, query_count);
-  std::vector<std::vector<TopHits>> partial(cut.tasks());
+  std::vector<std::vector<std::vector<Hit>>> partial(cut.tasks());
   run_parallel(cut.tasks(), 1, [&](int64_t task) {
     const auto call = scan_call(rows, row_count, queries + cut.first_query(task) * rows.D,
                                 cut.queries(task), metric, places);
     partial[task] = search_piece(call, cut.range(task), top_k);
   });
   for (int64_t i = 0; i < query_count; ++i) {
-    TopHits best(top_k);
+    std::vector<Hit>& hits = results[i];
     for (int64_t p = 0; p < cut.pieces; ++p) {
-      best.merge(partial[i / kQueries * cut.pieces + p][static_cast<size_t>(i % kQueries)]);
+      const auto& some = partial[i / kQueries * cut.pieces + p][static_cast<size_t>(i % kQueries)];
+      hits.insert(hits.end(), some.begin(), some.end());
     }
-    results[i] = best.take_sorted();
+    const auto end = hits.begin() + std::min(top_k, static_cast<int64_t>(hits.size()));
+    std::partial_sort(hits.begin(), end, hits.end(), detail::better_hit);
+    hits.erase(end, hits.end());
   }
   return results;
 }

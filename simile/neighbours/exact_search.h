@@ -7,8 +7,8 @@
 // by lower row. A score's bits depend on its query and row alone (and on the processor's
 // instruction set): not on other queries and rows, nor on the number of threads.
 //
-// Rows are floats, or stored in half the space or in a quarter. Queries are floats always; a score
-// is that of the query with the numbers that the row stands for, in floats:
+// Rows are floats, or stored in half the space or in a quarter. Queries are always floats; a score
+// compares the query with the numbers that the row represents, in floats:
 //
 //   fp32   D floats
 //   fp16   D halves (simile/core/half.h): the nearest ones, ties to even; at most 65504
@@ -16,8 +16,8 @@
 //          significant bits, c_d = x_d / s rounded, ties to even (simile/kernel/byte_kernels.h);
 //          stands for s c_d, which is exact in a float and at most s / 2 from x_d
 //
-// So hits in an index of halves or bytes are, bit for bit, those in an index of floats that holds
-// what its rows stand for, and storing that again gives the same bytes.
+// So hits in an index of halves or bytes equal, bit for bit, those in an index of the floats that
+// its rows represent, and storing these floats again gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ constexpr int64_t stored_bytes(StoredNumber number, int64_t D) {
   return number == StoredNumber::kFp32 ? 4 * D : number == StoredNumber::kFp16 ? 2 * D : 4 + D;
 }
 
-// Rows that lie one behind the other, of which nothing need be aligned.
+// Rows stored one after the other, without any alignment.
 struct StoredRows {
   const char* bytes = nullptr;
   int64_t count = 0, D = 0;
@@ -54,7 +54,7 @@ struct StoredRows {
 
   const char* row(int64_t i) const { return bytes + i * stored_bytes(number, D); }
   StoredRows from(int64_t i) const { return {row(i), count - i, D, number}; }
-  // What row i stands for, to out [D].
+  // Writes the vector that row i stores to out [D].
   void read(int64_t i, float* out) const;
 };
 
@@ -68,7 +68,7 @@ enum class Similarity { kCosine, kDot, kEuclidean, kManhattan };
 // From "cosine", "dot", "euclidean" or "manhattan"; another name is ErrorKind::kRecipe.
 Similarity parse_similarity(const std::string& name);
 
-// What exact_search() ranks by; for the cosine rows have length 1.
+// The metric that exact_search() ranks by; for the cosine, rows have length 1.
 VectorMetric ranking_metric(Similarity similarity);
 
 struct Hit {

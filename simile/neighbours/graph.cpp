@@ -9,6 +9,7 @@
 
 #include "simile/core/detail/file_header.h"
 #include "simile/core/error.h"
+#include "simile/core/hash.h"
 #include "simile/neighbours/detail/scan.h"
 #include "simile/neighbours/detail/top_rows.h"
 
@@ -32,35 +33,29 @@ static_assert(sizeof(GraphHeader) == 192, "the header has no gaps");
 
 }  // namespace
 
-GraphWriter::GraphWriter(const std::string& path, const std::string& owner, int64_t rows,
-                         int64_t entry, const std::vector<int64_t>& level_sizes)
-    : owner_(owner),
-      rows_(rows),
-      entry_(entry),
-      levels_(static_cast<uint32_t>(level_sizes.size())),
-      file_(path) {
-  file_.write(std::string(sizeof(GraphHeader), '\0'));
-  const std::string_view bytes = bytes_of(level_sizes.data(), level_sizes.size());
-  file_.write(bytes);
-  hash_.add(bytes);
-}
-
-void GraphWriter::add(const uint32_t* values, int64_t count) {
-  const std::string_view bytes = bytes_of(values, static_cast<size_t>(count));
-  file_.write(bytes);
-  hash_.add(bytes);
-}
-
-std::string GraphWriter::commit() {
+std::string write_graph(const std::string& path, const std::string& owner, int64_t rows,
+                        int64_t entry, const std::vector<int64_t>& level_sizes,
+                        const std::function<void(const PutLinks& put)>& write_links) {
+  AtomicFile file(path);
+  Hash128 hash;
+  const auto write = [&](std::string_view bytes) {
+    file.write(bytes);
+    hash.add(bytes);
+  };
+  file.write(std::string(sizeof(GraphHeader), '\0'));
+  write(bytes_of(level_sizes.data(), level_sizes.size()));
+  write_links([&](const uint32_t* values, int64_t count) {
+    write(bytes_of(values, static_cast<size_t>(count)));
+  });
   GraphHeader header;
-  header.levels = levels_;
-  header.rows = rows_;
-  header.entry = entry_;
-  set_field(header.owner, owner_);
-  set_field(header.contents, hash_.digits());
+  header.levels = static_cast<uint32_t>(level_sizes.size());
+  header.rows = rows;
+  header.entry = entry;
+  set_field(header.owner, owner);
+  set_field(header.contents, hash.digits());
   set_field(header.checksum, header_checksum(header));
-  file_.rewrite_start(bytes_of(&header, 1));
-  file_.commit();
+  file.rewrite_start(bytes_of(&header, 1));
+  file.commit();
   return std::string(field_text(header.checksum));
 }
 
@@ -229,7 +224,7 @@ class GraphWalker::Walk {
     return at;
   }
 
-  // Those of the neighbours that were not seen.
+  // Takes the neighbours that were not seen.
   void gather(const uint32_t* links) {
     count_ = 0;
     for (int64_t i = 0; i < kBaseLinks && links[i] != kNoNode; ++i) {

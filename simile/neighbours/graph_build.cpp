@@ -27,27 +27,21 @@ constexpr int64_t kTogether = 32;  // vectors that a thread takes at a time
 
 using Hnsw = hnswlib::HierarchicalNSW<float>;
 
-struct ShortVectors {
-  int64_t D;
-  VectorMetric metric;
-};
+// Vectors of bfloat16. Their size aligns hnswlib's labels and lists to 8 bytes.
+struct ShortSpace : public hnswlib::SpaceInterface<float> {
+  const int64_t D;
+  const VectorMetric metric;
 
-// Vectors of bfloat16. Their size makes hnswlib's labels and lists stand at multiples of 8 bytes.
-class ShortSpace : public hnswlib::SpaceInterface<float> {
- public:
-  ShortSpace(int64_t D, VectorMetric metric) : kind_{D, metric} {}
-  size_t get_data_size() override { return (static_cast<size_t>(kind_.D) * 2 + 3) / 8 * 8 + 4; }
+  explicit ShortSpace(const VectorRows& rows) : D(rows.D), metric(rows.metric) {}
+  size_t get_data_size() override { return (static_cast<size_t>(D) * 2 + 3) / 8 * 8 + 4; }
   hnswlib::DISTFUNC<float> get_dist_func() override {
     return [](const void* a, const void* b, const void* of) {
-      const auto* const kind = static_cast<const ShortVectors*>(of);
+      const auto* const space = static_cast<const ShortSpace*>(of);
       return -scan_kernels().halves(static_cast<const uint16_t*>(a),
-                                    static_cast<const uint16_t*>(b), kind->D, kind->metric);
+                                    static_cast<const uint16_t*>(b), space->D, space->metric);
     };
   }
-  void* get_dist_func_param() override { return &kind_; }
-
- private:
-  ShortVectors kind_;
+  void* get_dist_func_param() override { return this; }
 };
 
 // Rounds to the nearest.
@@ -65,7 +59,7 @@ int level_of(int64_t row) {
   return static_cast<int>(-std::log(share) / std::log(static_cast<double>(kUpperLinks)));
 }
 
-// Of one thread.
+// One thread has one.
 class RowInserter {
  public:
   RowInserter(Hnsw& graph, const VectorRows& rows, size_t data_size)
@@ -124,7 +118,7 @@ class GraphReader {
     return sizes;
   }
 
-  void write(GraphWriter& out) const {
+  void write(const PutLinks& out) const {
     std::vector<uint32_t> links;
     for (const uint32_t id : ids_) {
       put_links(id, 0, kBaseLinks, links);
@@ -132,7 +126,7 @@ class GraphReader {
     }
     flush(links, out);
     for (size_t l = 0; l < levels_.size(); ++l) {
-      out.add(levels_[l].data(), static_cast<int64_t>(levels_[l].size()));
+      out(levels_[l].data(), static_cast<int64_t>(levels_[l].size()));
       for (const uint32_t row : levels_[l]) {
         put_links(ids_[row], static_cast<int>(l) + 1, kUpperLinks, links);
       }
@@ -149,8 +143,8 @@ class GraphReader {
     }
   }
 
-  static void flush(std::vector<uint32_t>& links, GraphWriter& out) {
-    out.add(links.data(), static_cast<int64_t>(links.size()));
+  static void flush(std::vector<uint32_t>& links, const PutLinks& out) {
+    out(links.data(), static_cast<int64_t>(links.size()));
     links.clear();
   }
 
@@ -167,16 +161,15 @@ std::string build_graph(const VectorRows& rows, const std::string& path, const s
                "'{}': a graph of {} vectors; it holds fewer than {}; use --approximate never", path,
                rows.count, kNoNode);
   try {
-    ShortSpace space(rows.D, rows.metric);
+    ShortSpace space(rows);
     Hnsw graph(&space, static_cast<size_t>(rows.count), kUpperLinks, kBuildBreadth);
     prefer_large_pages(graph.data_level0_memory_,
                        graph.size_data_per_element_ * static_cast<size_t>(rows.count));
     graph.mult_ = 1e-9;  // so that it draws no levels of its own where ours is 0
     insert_all(graph, rows, space.get_data_size(), progress);
     const GraphReader reader(graph);
-    GraphWriter out(path, owner, rows.count, reader.entry(), reader.level_sizes());
-    reader.write(out);
-    return out.commit();
+    return write_graph(path, owner, rows.count, reader.entry(), reader.level_sizes(),
+                       [&](const PutLinks& out) { reader.write(out); });
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {

@@ -41,7 +41,7 @@ void compare_all(const Matrix<float>& vectors, const std::vector<WantedRow>& wan
   const auto count = static_cast<int64_t>(ids.size());
   std::vector<float> queries(count * vectors.cols);
   detail::gather_rows(vectors, ids.data(), count, queries.data());
-  std::vector<detail::TopHits> best(ids.size(), detail::TopHits(neighbours.cols));
+  std::vector<TopRows> best(ids.size(), TopRows(neighbours.cols));
   std::vector<float> scores(count * kRows);
   for (int64_t begin = 0; begin < vectors.rows; begin += kRows) {
     const int64_t rows = std::min(kRows, vectors.rows - begin);
@@ -50,14 +50,13 @@ void compare_all(const Matrix<float>& vectors, const std::vector<WantedRow>& wan
     for (int64_t i = 0; i < count; ++i) {
       const float* row = scores.data() + i * kRows;
       for (int64_t j = 0; j < rows; ++j) {
-        if (begin + j != ids[i]) best[i].push(begin + j, row[j]);
+        if (begin + j != ids[i]) best[i].push(static_cast<int32_t>(begin + j), row[j]);
       }
     }
   }
   for (size_t i = 0; i < ids.size(); ++i) {
-    const std::vector<Hit> hits = best[i].take_sorted();
-    std::transform(hits.begin(), hits.end(), neighbours.row(wanted[i].result),
-                   [](const Hit& hit) { return static_cast<int32_t>(hit.id); });
+    const std::vector<int32_t> nearest = best[i].take_sorted();
+    std::copy(nearest.begin(), nearest.end(), neighbours.row(wanted[i].result));
   }
 }
 

@@ -26,15 +26,15 @@ struct NeighbourReport {
 // rounding leaves in question compared by their differences. Memory: the result, a packed copy of
 // the vectors and about 10 megabytes per thread at top_n = 500.
 //
-// From 100,000 rows on approximate, by an inverted file: k-means cuts the rows into 4 sqrt(n)
-// cells, and a row is compared with the rows of the P cells whose centres are nearest to it (more
-// where they hold fewer than top_n). P is the least that holds 98 % of the true neighbours of 500
-// rows drawn at random, but at most a quarter of the cells, so that vectors without any structure
-// do not take the time of an exact search. Distances are then |x|^2 / 2 - q . x in floats: rows
-// that are equally far but for rounding may change places. With a report, recall is measured on 500
-// other rows. Memory: the result, a packed copy of the vectors, and 150 to 300 megabytes per thread
-// at top_n = 500. Time: docs/results/orders.md; it grows with the square of the number of equal
-// rows, which share a cell.
+// From 100,000 rows on it is approximate, by an inverted file: k-means cuts the rows into 4 sqrt(n)
+// cells, and a row is compared with the rows of the P cells with the nearest centres (more if they
+// hold fewer than top_n). P is the least number that holds 98 % of the true neighbours of 500
+// random rows, but at most a quarter of the cells, so that vectors without structure do not take
+// the time of an exact search. Distances are then |x|^2 / 2 - q . x in floats: rows that are
+// equally far within rounding may change places. With a report, recall is measured on 500 other
+// rows. Memory: the result, a packed copy of the vectors, and 150 to 300 megabytes per thread at
+// top_n = 500. Time: docs/results/orders.md; it grows with the square of the number of equal rows,
+// which share a cell.
 //
 // Errors (kFailed): a vector that is not finite, more than 2^31 - 1 rows.
 Matrix<int32_t> nearest_neighbours(const Matrix<float>& vectors, int64_t top_n,
@@ -44,9 +44,8 @@ namespace detail {
 class ExactNeighbours;
 }
 
-// The rows of nearest_neighbours() as they are asked for: for who needs some of them, and knows
-// which only from others. Below 100,000 rows only those are computed, from there on all at the
-// start.
+// Computes rows of nearest_neighbours() on demand, for callers that choose rows by the results of
+// others. Below 100,000 rows only those are computed, from there on all at the start.
 class NeighbourSearch {
  public:
   NeighbourSearch(Matrix<float> vectors, int64_t top_n);

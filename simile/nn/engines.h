@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines behind TrainableEncoder (trainable_encoder.h), and encoders of several parts in
-// training. Memory that is not given is allocated on the CPU.
+// The engines behind TrainableEncoder (trainable_encoder.h). Memory that is not given is allocated
+// on the CPU.
 #pragma once
 
 #include <torch/types.h>
 
-#include <functional>
 #include <memory>
 
 #include "simile/kernel/matrix_product.h"
@@ -18,10 +17,9 @@ namespace simile {
 // inference() is in floats unless asked otherwise. Its bits do not depend on the number of threads.
 // Products that this processor has no instructions for are kFailed in forward().
 //
-// With a static encoder (simile/kernel/sequence_encoders.h) backward adds to the rows of a batch
-// and to nothing else:
+// With a static encoder (simile/kernel/sequence_encoders.h) backward adds only to a batch's rows:
 //
-//   h_i = dropout(sum_k w_k (E[t_k] + perturbation_k) / sum_k w_k)
+//   h_i = dropout(sum_k (E[t_k] + perturbation_k) / n_i)
 //
 // Dropout is that of the embedding, drawn for sequences in place of tokens. Rows that were zero
 // when the weights were last set from the host are not trained. `products` do not matter.
@@ -47,9 +45,8 @@ std::unique_ptr<TrainableEncoder> make_torch_encoder(const EncoderShape& shape,
 // Errors: kRecipe for kByte.
 void check_torch_products(ProductType products);
 
-// The same function of a flat array of encoder_layout(), not of a joined encoder, of any floating
-// type, on any device; differentiable in `weights` and in `perturbation` [tokens, H], which may be
-// undefined. For BERT
+// The same function of a flat array of encoder_layout() of any floating type, on any device;
+// differentiable in `weights` and in `perturbation` [tokens, H], which may be undefined. For BERT
 //   x_0 = dropout(LayerNorm(word[id] + position[p] + type[t]) + perturbation), p from 0 in each
 //         sequence; a = LayerNorm(x + dropout(attention(x)));
 //   x' = LayerNorm(a + dropout(down(gelu(up(a)))))
@@ -58,21 +55,5 @@ torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& 
                                 const PackedBatch& batch, const EncoderDropout& dropout = {},
                                 const torch::Tensor& perturbation = {},
                                 ProductType products = ProductType::kFloat);
-
-// Makes the encoder of a part over its memory.
-using MakePart = std::function<std::unique_ptr<TrainableEncoder>(const EncoderShape& shape,
-                                                                 const EncoderMemory& memory)>;
-
-// A joined encoder in training (simile/kernel/sequence_encoders.h): the encoders of its parts, of
-// either engine, over parts of one flat tensor of weights and one of gradients.
-//
-//   h = [w_1 u_1 | w_2 u_2 | ...],  u_i = v_i / |v_i|
-//
-// Gradients flow through the lengths; a v_i of zeros has none. The weights w_i are not trained.
-// Each part draws its own dropout (dropout_of_part()). A perturbation [tokens, perturbed_size()]
-// holds, one behind the other, those of the parts that perturbed_parts() names; the others are not
-// perturbed.
-std::unique_ptr<TrainableEncoder> make_joined_encoder(const EncoderShape& shape,
-                                                      torch::Device device, const MakePart& make);
 
 }  // namespace simile

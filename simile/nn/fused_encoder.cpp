@@ -17,7 +17,7 @@ namespace {
 
 using TapePool = std::vector<std::unique_ptr<EncoderTape>>;
 
-// What one forward call keeps for its backward call.
+// The values that one forward call keeps for its backward call.
 struct EncoderCall : torch::CustomClassHolder {
   EncoderShape shape;
   PackedBatch batch;
@@ -149,14 +149,12 @@ class FusedEncoder final : public TrainableEncoder {
   std::shared_ptr<LayerDone> layer_done_;  // of the backward calls of all forward calls
 };
 
-// What one forward call keeps for its backward call.
+// The values that one forward call keeps for its backward call.
 struct StaticCall : torch::CustomClassHolder {
-  StaticCall(PackedBatch b, std::vector<float> s, std::shared_ptr<const std::vector<uint8_t>> t,
-             torch::Tensor g)
-      : batch(std::move(b)), shares(std::move(s)), trained(std::move(t)), gradients(std::move(g)) {}
+  StaticCall(PackedBatch b, std::shared_ptr<const std::vector<uint8_t>> t, torch::Tensor g)
+      : batch(std::move(b)), trained(std::move(t)), gradients(std::move(g)) {}
 
   PackedBatch batch;
-  std::vector<float> shares;  // of its tokens
   std::shared_ptr<const std::vector<uint8_t>> trained;
   torch::Tensor gradients;  // [V * H]
 };
@@ -183,8 +181,8 @@ class StaticFunction : public torch::autograd::Function<StaticFunction> {
     const auto kept = context->saved_data["call"].toCapsule();
     const StaticCall& call = *static_cast<StaticCall*>(kept.get());
     const torch::Tensor states = outputs[0].contiguous();
-    add_row_gradients(call.batch, call.shares, states.data_ptr<float>(), states.size(1),
-                      *call.trained, call.gradients.data_ptr<float>());
+    add_row_gradients(call.batch, states.data_ptr<float>(), states.size(1), *call.trained,
+                      call.gradients.data_ptr<float>());
     return {torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }
 };
@@ -212,17 +210,14 @@ class TrainableStaticEncoder final : public TrainableEncoder {
                         const torch::Tensor& perturbation,
                         WeightGradients weight_gradients) override {
     torch::Tensor states;
-    std::vector<float> shares = TokenWeights(shape()).of_batch(batch);
-    const torch::Tensor shift =
-        perturbation.defined() ? weighted_mean(perturbation, batch, shares) : torch::Tensor();
     if (weight_gradients == WeightGradients::kAdd) {
-      states = StaticFunction::apply(
-          leaf_, shape(),
-          c10::make_intrusive<StaticCall>(batch, std::move(shares), trained_, gradients()));
+      states = StaticFunction::apply(leaf_, shape(),
+                                     c10::make_intrusive<StaticCall>(batch, trained_, gradients()));
     } else {
       states = average_states(shape(), parameters(), batch);
     }
-    return drop_states(shift.defined() ? states + shift : states, dropout);
+    if (perturbation.defined()) states = states + sequence_means(perturbation, batch);
+    return drop_states(states, dropout);
   }
 
   torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/nn/head.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/autograd.h>
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-#include <vector>
 
 #include "simile/core/check.h"
 #include "simile/kernel/dropout.h"
@@ -81,7 +77,7 @@ Tensor row_sums(const Tensor& x) {  // [m, n] -> [m, 1]
   return inner_products(x, torch::ones({1, x.size(1)}, x.options()));
 }
 
-// Norms [m, 1], and 1 in place of those too small to divide by.
+// Norms [m, 1], with 1 instead of those too small to divide by.
 std::pair<Tensor, Tensor> guarded_norms(const Tensor& x) {
   const Tensor squares = row_sums(x * x);
   const Tensor usable = squares > kSmallestSquare;
@@ -112,7 +108,7 @@ Tensor drop(const Tensor& x, const HeadDropout& dropout, int64_t layer, int64_t 
   const DropoutMask mask(options, DropoutPlace::kOutput, layer);
   if (!mask.active()) return x;
   const int64_t rows = x.size(0), width = x.size(1), row_bytes = mask_bytes(width);
-  if (!x.is_cpu()) return x * dropout_rows(mask, first_row, rows, width, x);
+  if (!x.is_cpu()) return x * dropout_rows({mask}, first_row, rows, width, x)[0];
   std::vector<uint8_t> keep(static_cast<size_t>(rows * row_bytes));
   mask.fill(first_row * row_bytes, rows * row_bytes, keep.data());
   const Tensor factors = torch::ones({rows, width});
@@ -141,7 +137,7 @@ Tensor compute_logits(const HeadSettings& settings, const Tensor& parameters, co
   return x;
 }
 
-// What the blocks of cross_logits() share.
+// The state shared by the blocks of cross_logits().
 struct CrossCall : torch::CustomClassHolder {
   CrossCall(const HeadSettings& s, const HeadDropout& d) : settings(s), dropout(d) {}
   HeadSettings settings;
@@ -200,7 +196,7 @@ class CrossLogits : public torch::autograd::Function<CrossLogits> {
     for (int64_t begin = 0; begin < m; begin += step) work(begin, std::min(begin + step, m));
   }
 
-  // Of a block's pairs, one each, and of the parameters.
+  // Gradients for a block's left and right rows, one of each per pair, and for the parameters.
   static torch::autograd::variable_list block_gradients(const CrossCall& call,
                                                         const Tensor& parameters,
                                                         const Tensor& left, const Tensor& right,

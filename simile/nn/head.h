@@ -25,7 +25,7 @@ torch::Tensor pool_tokens(const torch::Tensor& hidden, const std::vector<int32_t
                           const Pooling& pooling);
 
 // Masks on the input of every linear layer: a pure function of key, step, layer, row and column,
-// see simile/kernel/dropout.h. What is kept is scaled so that the expected value stays.
+// see simile/kernel/dropout.h. Kept numbers are scaled so that the expected value stays.
 struct HeadDropout {
   double probability = 0;  // HeadSettings::dropout in training, 0 otherwise
   uint64_t key = 0;        // of the random stream, stream_key(seed, name); differs between heads
@@ -47,7 +47,7 @@ class HeadModule {
   const torch::Tensor& parameters() const { return parameters_; }
   int64_t parameter_count() const { return parameters_.numel(); }
 
-  // The weights in the host's memory, as a copy; and from there. Of a module of floats.
+  // Copies the weights to the host's memory, and back. For modules of floats.
   std::vector<float> to_host() const { return copy_to_host(parameters_); }
   void from_host(const float* weights) { copy_from_host(weights, parameters_); }
 

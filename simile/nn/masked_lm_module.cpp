@@ -2,7 +2,6 @@
 #include "simile/nn/masked_lm_module.h"
 
 #include <torch/autograd.h>
-#include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>

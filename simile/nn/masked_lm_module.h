@@ -2,8 +2,7 @@
 // The trainable masked-language-model head (simile/kernel/masked_lm.h has the formulas): its
 // weights and gradients as flat tensors beside an encoder's, one form for each engine.
 //
-// The output matrix is the encoder's word embedding, so that backward() adds to the gradients of
-// both. One thread at a time.
+// The output matrix is the encoder's word embedding: backward() adds to both gradients. One thread.
 #pragma once
 
 #include <torch/types.h>
@@ -47,7 +46,7 @@ class MaskedLmModule {
   torch::Tensor parameters_, gradients_;
 };
 
-// Of the fused engine: the kernels of simile/kernel/masked_lm.h.
+// The fused engine's: the kernels of simile/kernel/masked_lm.h.
 std::unique_ptr<MaskedLmModule> make_fused_masked_lm(const EncoderShape& shape,
                                                      ProductType products = ProductType::kFloat);
 

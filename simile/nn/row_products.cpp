@@ -2,11 +2,9 @@
 #include "simile/nn/row_products.h"
 
 #include <torch/autograd.h>
-#include <torch/types.h>
 
 #include "simile/core/parallel.h"
 #include "simile/kernel/contrastive.h"
-#include "simile/kernel/matrix_product.h"
 #include "simile/kernel/vector_kernels.h"
 
 namespace simile {
@@ -84,7 +82,7 @@ class UnitRows : public torch::autograd::Function<UnitRows> {
   }
 };
 
-// What forward keeps for backward.
+// The values that forward keeps for backward.
 struct ContrastiveCall : torch::CustomClassHolder {
   ContrastiveCall(const Tensor& u, const Tensor& v, float scale, bool rows, bool columns,
                   ProductType products)

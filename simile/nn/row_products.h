@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of the rows of a batch as autograd nodes over Simile's own kernels: inner products, rows
-// of length 1, and the terms of a batch-softmax contrastive loss. Their bits do not depend on the
-// number of threads.
+// of length 1, and terms of a batch-softmax contrastive loss. Same bits for any threads.
 #pragma once
 
 #include <torch/types.h>
@@ -10,9 +9,9 @@
 
 namespace simile {
 
-// a b^T [m, n] of a [m, D] and b [n, D]. Floats on the CPU are multiplied by Simile's own kernels,
-// whose sums have one order: the bits do not depend on the number of threads, which those of a BLAS
-// may. Differentiable once. Other tensors go to torch's matmul, with its errors.
+// a b^T [m, n] of a [m, D] and b [n, D]. Simile's own kernels multiply floats on the CPU. Their
+// sums have one order, so the bits do not depend on the number of threads, unlike those of some
+// BLAS libraries. Differentiable once. Other tensors go to torch's matmul, with its errors.
 torch::Tensor inner_products(const torch::Tensor& a, const torch::Tensor& b);
 
 // Whether unit_rows() takes it: a matrix of floats on the CPU.
@@ -32,8 +31,8 @@ struct ContrastiveTermTensors {
 bool has_contrastive_terms(const torch::Tensor& left, const torch::Tensor& right,
                            const torch::Tensor& scale);
 
-// Of `left` [m, D], `right` [n, D] and `scale`, one number. The bits do not depend on the number of
-// threads. Differentiable once.
+// The terms of `left` [m, D] and `right` [n, D]; `scale` is one number. The bits do not depend on
+// the number of threads. Differentiable once.
 ContrastiveTermTensors contrastive_terms(const torch::Tensor& left, const torch::Tensor& right,
                                          const torch::Tensor& scale, bool rows, bool columns,
                                          ProductType products);

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include "simile/core/error.h"
 #include "simile/core/random.h"
 #include "simile/nn/engines.h"
 
@@ -12,10 +13,8 @@ namespace {
 
 constexpr int64_t kStaticRows = 9, kStaticWidth = 24;
 
-EncoderShape table_shape(bool weighted = false) {
+EncoderShape table_shape() {
   EncoderShape shape;
-  shape.saturation = weighted ? 0.5f : 1.0f;
-  shape.half_position = weighted ? 2.0f : 0.0f;
   shape.averaged = true;
   shape.vocabulary = kStaticRows;
   shape.hidden = kStaticWidth;
@@ -66,22 +65,18 @@ Passed pass(TrainableEncoder& encoder, double dropout, WeightGradients kind) {
 }
 
 TEST(StaticEngine, BothEnginesGiveTheSameStatesAndGradients) {
-  for (const bool weighted : {false, true}) {
-    for (const double dropout : {0.0, 0.3}) {
-      for (const WeightGradients kind : {WeightGradients::kAdd, WeightGradients::kSkip}) {
-        const auto fused_owner = make_fused_encoder(table_shape(weighted));
-        TrainableEncoder& fused = *fused_owner;
-        const auto plain_owner = make_torch_encoder(table_shape(weighted));
-        TrainableEncoder& plain = *plain_owner;
-        const Passed a = pass(fused, dropout, kind), b = pass(plain, dropout, kind);
-        EXPECT_LT((a.states - b.states).abs().max().item<double>(), 1e-6);
-        EXPECT_LT((a.gradients - b.gradients).abs().max().item<double>(), 1e-5);
-        EXPECT_LT((a.perturbation_gradient - b.perturbation_gradient).abs().max().item<double>(),
-                  1e-6);
-        EXPECT_EQ(a.gradients.abs().sum().item<float>() > 0, kind == WeightGradients::kAdd);
-        const torch::Tensor zero = a.gradients.narrow(0, 4 * kStaticWidth, kStaticWidth);
-        EXPECT_EQ(zero.abs().sum().item<float>(), 0);
-      }
+  for (const double dropout : {0.0, 0.3}) {
+    for (const WeightGradients kind : {WeightGradients::kAdd, WeightGradients::kSkip}) {
+      const auto fused = make_fused_encoder(table_shape());
+      const auto plain = make_torch_encoder(table_shape());
+      const Passed a = pass(*fused, dropout, kind), b = pass(*plain, dropout, kind);
+      EXPECT_LT((a.states - b.states).abs().max().item<double>(), 1e-6);
+      EXPECT_LT((a.gradients - b.gradients).abs().max().item<double>(), 1e-5);
+      EXPECT_LT((a.perturbation_gradient - b.perturbation_gradient).abs().max().item<double>(),
+                1e-6);
+      EXPECT_EQ(a.gradients.abs().sum().item<float>() > 0, kind == WeightGradients::kAdd);
+      const torch::Tensor zero = a.gradients.narrow(0, 4 * kStaticWidth, kStaticWidth);
+      EXPECT_EQ(zero.abs().sum().item<float>(), 0);
     }
   }
 }
@@ -101,6 +96,14 @@ TEST(StaticEngine, WithoutDropoutTheStatesAreThoseOfInference) {
 
   const torch::Tensor other = encoder.parameters() * 2;
   EXPECT_TRUE(torch::equal(encoder.forward_with(other, batch, {}), states.detach() * 2));
+}
+
+TEST(StaticEngine, BatchesThatDoNotFitAreErrors) {
+  PackedBatch outside = table_batch();
+  outside.ids[1] = kStaticRows;
+  for (const auto& encoder : {make_fused_encoder, make_torch_encoder}) {
+    EXPECT_THROW(encoder(table_shape(), {}, ProductType::kFloat)->forward(outside, {}), Error);
+  }
 }
 
 TEST(StaticEngine, DropoutOfAPartIsThatOfItsBatch) {

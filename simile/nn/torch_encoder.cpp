@@ -3,12 +3,10 @@
 
 #include <cmath>
 #include <map>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "simile/core/check.h"
-#include "simile/kernel/pooling.h"
+#include "simile/kernel/detail/batch_plan.h"
 #include "simile/nn/engines.h"
 #include "simile/nn/torch_layers.h"
 
@@ -83,7 +81,7 @@ class TorchPass {
       const Tensor table = find("encoder.relative_attention_bias.weight");
       shift_ = torch::embedding(table, batch_.buckets).permute({2, 0, 1});
     }
-    if (DropoutMask(dropout, DropoutPlace::kAttention, 0).active()) number_mask_bytes();
+    draw_masks();
   }
 
   Tensor run(const Tensor& perturbation) const {
@@ -125,10 +123,9 @@ class TorchPass {
   }
 
   // x [tokens, width]
-  Tensor drop(const Tensor& x, DropoutPlace place, int64_t layer, bool here = true) const {
-    const DropoutMask mask(dropout_, place, layer);
-    if (!here || !mask.active()) return x;
-    return x * dropout_rows(mask, dropout_.origin.token, x.size(0), x.size(1), like_);
+  Tensor drop(const Tensor& x, DropoutPlace place, int64_t layer) const {
+    const auto found = factors_.find({place, layer});
+    return found == factors_.end() ? x : x * found->second;
   }
 
   Tensor embed(const Tensor& perturbation) const {
@@ -155,7 +152,7 @@ class TorchPass {
     for (size_t i = 0; i < batch_.groups.size(); ++i) contexts.push_back(attend(qkv, i, number));
     const Tensor context = gather(torch::cat(contexts), batch_.places);
     return drop(linear(context, layer + "attention.output.dense"), DropoutPlace::kAttentionOutput,
-                number, shape_.attended_dropout);
+                number);
   }
 
   // The contexts [n L, H] of a group.
@@ -172,9 +169,8 @@ class TorchPass {
     if (shift_.defined()) {
       input.shift = shift_.narrow(1, 0, group.length).narrow(2, 0, group.length);
     }
-    const DropoutMask mask(dropout_, DropoutPlace::kAttention, number);
-    if (mask.active()) {
-      input.factors = dropout_bytes(mask, mask_bytes_[index], like_).narrow(-1, 0, group.length);
+    if (!attention_factors_.empty()) {
+      input.factors = attention_factors_[index][number].narrow(-1, 0, group.length);
     }
     Tensor context = attention_contexts(input);
     const DropoutMask heads(dropout_, DropoutPlace::kHead, number);
@@ -196,17 +192,53 @@ class TorchPass {
     return torch::cat({a * c - b * s, b * c + a * s}, -1);
   }
 
-  // Of each group [n, heads, L, bytes]: the bytes of a layer's mask that decide on its shares.
-  void number_mask_bytes() {
-    for (const PaddedGroup& group : batch_.groups) {
-      const auto count = [&](int64_t end) { return torch::arange(end, group.lengths.options()); };
-      const Tensor length = group.lengths.view({-1, 1, 1, 1});
-      const Tensor row =
-          count(shape_.heads).view({-1, 1, 1}) * length + count(group.length).view({-1, 1});
-      const Tensor row_bytes = (length + 15).div(16, "floor") * 2;  // mask_bytes()
-      mask_bytes_.push_back(group.mask_bytes.view({-1, 1, 1, 1}) + dropout_.origin.attention_byte +
-                            row * row_bytes + count((group.length + 7) / 8));
+  // The factors of all dropout of the pass.
+  void draw_masks() {
+    std::map<int64_t, std::vector<std::pair<DropoutPlace, int64_t>>> by_width;
+    by_width[like_.size(1)].emplace_back(DropoutPlace::kEmbedding, 0);
+    for (int64_t i = 0; i < shape_.layers; ++i) {
+      auto& hidden = by_width[shape_.hidden];
+      if (shape_.attended_dropout) hidden.emplace_back(DropoutPlace::kAttentionOutput, i);
+      if (shape_.output_dropout) hidden.emplace_back(DropoutPlace::kOutput, i);
+      if (shape_.inner_dropout) {
+        by_width[shape_.intermediate].emplace_back(DropoutPlace::kInner, i);
+      }
     }
+    for (const auto& [width, places] : by_width) draw_rows(width, places);
+    std::vector<DropoutMask> masks;
+    for (int64_t i = 0; i < shape_.layers; ++i) {
+      masks.emplace_back(dropout_, DropoutPlace::kAttention, i);
+    }
+    if (masks.empty() || !masks[0].active()) return;
+    for (const PaddedGroup& group : batch_.groups) {
+      attention_factors_.push_back(dropout_bytes(masks, attention_bytes(group), like_));
+    }
+  }
+
+  void draw_rows(int64_t width, const std::vector<std::pair<DropoutPlace, int64_t>>& places) {
+    std::vector<DropoutMask> masks;
+    std::vector<std::pair<DropoutPlace, int64_t>> active;
+    for (const auto& [place, layer] : places) {
+      const DropoutMask mask(dropout_, place, layer);
+      if (!mask.active()) continue;
+      masks.push_back(mask);
+      active.emplace_back(place, layer);
+    }
+    if (masks.empty()) return;
+    const auto factors =
+        dropout_rows(masks, dropout_.origin.token, batch_.ids.size(0), width, like_);
+    for (size_t i = 0; i < active.size(); ++i) factors_[active[i]] = factors[i];
+  }
+
+  // [n, heads, L, bytes]: the bytes of a layer's mask that decide on a group's shares.
+  Tensor attention_bytes(const PaddedGroup& group) const {
+    const auto count = [&](int64_t end) { return torch::arange(end, group.lengths.options()); };
+    const Tensor length = group.lengths.view({-1, 1, 1, 1});
+    const Tensor row =
+        count(shape_.heads).view({-1, 1, 1}) * length + count(group.length).view({-1, 1});
+    const Tensor row_bytes = (length + 15).div(16, "floor") * 2;  // mask_bytes()
+    return group.mask_bytes.view({-1, 1, 1, 1}) + dropout_.origin.attention_byte + row * row_bytes +
+           count((group.length + 7) / 8);
   }
 
   Tensor activate(const Tensor& x) const {
@@ -231,9 +263,8 @@ class TorchPass {
     } else {
       up = activate(linear(x, layer + "intermediate.dense"));
     }
-    up = drop(up, DropoutPlace::kInner, number, shape_.inner_dropout);
-    return drop(linear(up, layer + "output.dense"), DropoutPlace::kOutput, number,
-                shape_.output_dropout);
+    up = drop(up, DropoutPlace::kInner, number);
+    return drop(linear(up, layer + "output.dense"), DropoutPlace::kOutput, number);
   }
 
   const EncoderShape& shape_;
@@ -242,24 +273,26 @@ class TorchPass {
   Tensor like_;  // the word embedding: every tensor's type and device
   PaddedBatch batch_;
   const EncoderDropout& dropout_;
-  Tensor shift_;                    // of scores, [heads, longest, longest], or not defined
-  std::vector<Tensor> mask_bytes_;  // of each group, with dropout of attention
+  Tensor shift_;  // of scores, [heads, longest, longest], or not defined
+  std::map<std::pair<DropoutPlace, int64_t>, Tensor> factors_;  // [tokens, width], by place, layer
+  std::vector<std::vector<Tensor>> attention_factors_;  // [n, heads, L, 8 bytes], by group, layer
 };
 
 // An averaged encoder's states [sequences, H]. Rows of zeros get no gradient.
 Tensor average_with_torch(const EncoderShape& shape, const Tensors& tensors,
                           const PackedBatch& batch, const EncoderDropout& dropout,
                           const Tensor& perturbation) {
+  check_batch(shape, batch);
   const Tensor& table = tensors.begin()->second;
   const Tensor ids = torch::tensor(batch.ids, torch::kInt64).to(table.device());
   Tensor rows = gather(table, ids);
   rows = torch::where((rows.detach() != 0).any(1, true), rows, torch::zeros_like(rows));
   if (perturbation.defined()) rows = rows + perturbation;
-  const Tensor states = weighted_mean(rows, batch, TokenWeights(shape).of_batch(batch));
+  const Tensor states = sequence_means(rows, batch);
   const DropoutMask mask(dropout, DropoutPlace::kEmbedding, 0);
   if (!mask.active()) return states;
   return states *
-         dropout_rows(mask, dropout.origin.sequence, states.size(0), states.size(1), states);
+         dropout_rows({mask}, dropout.origin.sequence, states.size(0), states.size(1), states)[0];
 }
 
 Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/nn/torch_layers.h"
 
-#include <torch/types.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -54,22 +53,23 @@ Tensor by_products(const AttentionInput& input) {
 }
 
 constexpr int64_t kWord = 0xffffffff;
+constexpr int64_t kBlocksAtOnce = int64_t{1} << 21;  // 16 MiB for each of some ten tensors
 
 Tensor high_word(const Tensor& x) { return x.bitwise_right_shift(32).bitwise_and_(kWord); }
 
-// The four words of blocks (number, site, last), each [...] of int64 below 2^32.
-std::array<Tensor, 4> philox_words(const Tensor& numbers, uint32_t site, uint32_t last,
+// The four words of blocks (number, site, last), of int64 below 2^32, in the shape that `numbers`
+// and `sites` have together.
+std::array<Tensor, 4> philox_words(const Tensor& numbers, const Tensor& sites, uint32_t last,
                                    uint64_t key) {
   constexpr int64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
   constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
-  std::array<Tensor, 4> c = {numbers.bitwise_and(kWord), high_word(numbers),
-                             torch::full_like(numbers, static_cast<int64_t>(site)),
+  std::array<Tensor, 4> c = {numbers.bitwise_and(kWord), high_word(numbers), sites,
                              torch::full_like(numbers, static_cast<int64_t>(last))};
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
     const Tensor p0 = c[0] * kMultiplier0, p1 = c[2] * kMultiplier1;
-    c[0] = high_word(p1).bitwise_xor_(c[1]).bitwise_xor_(static_cast<int64_t>(k0));
-    c[2] = high_word(p0).bitwise_xor_(c[3]).bitwise_xor_(static_cast<int64_t>(k1));
+    c[0] = high_word(p1).bitwise_xor(c[1]).bitwise_xor_(static_cast<int64_t>(k0));
+    c[2] = high_word(p0).bitwise_xor(c[3]).bitwise_xor_(static_cast<int64_t>(k1));
     c[1] = p1.bitwise_and(kWord);
     c[3] = p0.bitwise_and(kWord);
     k0 += kWeyl0;
@@ -80,8 +80,12 @@ std::array<Tensor, 4> philox_words(const Tensor& numbers, uint32_t site, uint32_
 
 using Numbers = std::vector<int64_t>;
 
-// Index tensors that go to the device together: one copy, from pinned memory, that the host does
-// not wait for.
+// A copy from pinned memory, without waiting.
+Tensor move(const Tensor& numbers, torch::Device device) {
+  return device.is_cuda() ? numbers.pin_memory().to(device, /*non_blocking=*/true) : numbers;
+}
+
+// Index tensors that go to the device together.
 class Upload {
  public:
   void add(const Numbers& numbers, Tensor& tensor) {
@@ -91,8 +95,7 @@ class Upload {
 
   // Sets the tensors, which are parts of one.
   void finish(torch::Device device) {
-    Tensor all = torch::tensor(numbers_, torch::kInt64);
-    if (device.is_cuda()) all = all.pin_memory().to(device, /*non_blocking=*/true);
+    const Tensor all = move(torch::tensor(numbers_, torch::kInt64), device);
     int64_t first = 0;
     for (const auto& [tensor, size] : parts_) {
       *tensor = all.narrow(0, first, size);
@@ -127,9 +130,8 @@ std::vector<Numbers> group_by_length(const Numbers& lengths) {
   return groups;
 }
 
-// The sequences `members` of a batch, with the lengths and attention_mask_offsets() of all. Places of
-// the tokens are told by `places` [tokens], counted from `first`. The group's index tensors are set
-// by upload.finish().
+// The sequences `members` of a batch, with the lengths and attention_mask_offsets() of all. Tokens
+// lie at `places` [tokens], counted from `first`. upload.finish() sets the group's index tensors.
 void make_group(const PackedBatch& batch, const Numbers& lengths, const Numbers& masks,
                 const Numbers& members, int64_t first, Numbers& places, PaddedGroup& group,
                 Upload& upload) {
@@ -181,47 +183,76 @@ Tensor attention_contexts(const AttentionInput& input) {
   return kHasOperator && !input.factors.defined() ? by_operator(input) : by_products(input);
 }
 
-Tensor dropout_bytes(const DropoutMask& mask, const Tensor& bytes, const Tensor& like) {
-  const MaskStream stream = mask.stream();
-  const auto words = philox_words(bytes, stream.site, 0, stream.key);
-  std::vector<Tensor> halves;  // bit 2w from the low, bit 2w + 1 from the high half of word w
-  for (const Tensor& word : words) {
-    halves.push_back(word.bitwise_and(0xffff));
-    halves.push_back(word.bitwise_right_shift(16));
+std::vector<Tensor> dropout_bytes(const std::vector<DropoutMask>& masks, const Tensor& bytes,
+                                  const Tensor& like) {
+  const auto count = static_cast<int64_t>(masks.size());
+  const int64_t at_once = std::max<int64_t>(1, kBlocksAtOnce / std::max<int64_t>(1, bytes.numel()));
+  Numbers sites, thresholds;
+  std::vector<float> scales;
+  for (const DropoutMask& mask : masks) {
+    const MaskStream stream = mask.stream();
+    sites.push_back(stream.site);
+    thresholds.push_back(stream.threshold);
+    scales.push_back(stream.scale);
   }
-  const Tensor keep =
-      torch::stack(halves, -1).flatten(-2) >= static_cast<int64_t>(stream.threshold);
-  return keep.to(like.options()).mul_(stream.scale);
+  Numbers column(static_cast<size_t>(bytes.dim()) + 1, 1);
+  column[0] = count;
+  Tensor site, threshold;
+  Upload upload;
+  upload.add(sites, site);
+  upload.add(thresholds, threshold);
+  upload.finish(bytes.device());
+  const Tensor scale =
+      move(torch::tensor(scales), bytes.device()).to(like.scalar_type()).view(column);
+  std::vector<Tensor> factors;
+  for (int64_t first = 0; first < count; first += at_once) {
+    const int64_t size = std::min(at_once, count - first);
+    const auto part = [&](const Tensor& all) { return all.view(column).narrow(0, first, size); };
+    std::vector<Tensor> halves;  // bit 2w from the low, bit 2w + 1 from the high half of word w
+    for (const Tensor& word : philox_words(bytes, part(site), 0, masks[0].stream().key)) {
+      halves.push_back(word.bitwise_and(0xffff));
+      halves.push_back(word.bitwise_right_shift(16));
+    }
+    const Tensor keep = torch::stack(halves, -1) >= part(threshold).unsqueeze(-1);
+    for (const Tensor& of_mask :
+         keep.flatten(-2).to(like.scalar_type()).mul_(part(scale)).unbind()) {
+      factors.push_back(of_mask);
+    }
+  }
+  return factors;
 }
 
-Tensor dropout_rows(const DropoutMask& mask, int64_t first_row, int64_t rows, int64_t width,
-                    const Tensor& like) {
+std::vector<Tensor> dropout_rows(const std::vector<DropoutMask>& masks, int64_t first_row,
+                                 int64_t rows, int64_t width, const Tensor& like) {
   const auto numbers = [&](int64_t begin, int64_t end) {
     return torch::arange(begin, end, like.options().dtype(torch::kInt64));
   };
   const Tensor bytes = (numbers(first_row, first_row + rows) * mask_bytes(width)).unsqueeze(1) +
                        numbers(0, (width + 7) / 8);
-  return dropout_bytes(mask, bytes, like).narrow(1, 0, width);
+  std::vector<Tensor> factors = dropout_bytes(masks, bytes, like);
+  for (Tensor& of_mask : factors) of_mask = of_mask.narrow(1, 0, width);
+  return factors;
 }
 
 Tensor dropout_heads(const DropoutMask& mask, const Tensor& sequences, int64_t heads,
                      const Tensor& like) {
   const MaskStream stream = mask.stream();
   const Tensor number = torch::arange(heads, sequences.options());
-  const auto first =
-      philox_words(sequences.unsqueeze(1) * heads + number, stream.site, 0, stream.key)[0];
+  const Tensor site = torch::full_like(number, static_cast<int64_t>(stream.site));
+  const auto first = philox_words(sequences.unsqueeze(1) * heads + number, site, 0, stream.key)[0];
   const Tensor keep = first.bitwise_and(0xffff) >= static_cast<int64_t>(stream.threshold);
-  const Tensor survivor = philox_words(sequences, stream.site, 1, stream.key)[0] % heads;
+  const Tensor survivor = philox_words(sequences, site.narrow(0, 0, 1), 1, stream.key)[0] % heads;
   const Tensor saved = keep.any(1, true).logical_not().logical_and(survivor.unsqueeze(1) == number);
   return keep.logical_or(saved).to(like.options()).mul_(mask.head_scale(heads));
 }
 
-Tensor weighted_mean(const Tensor& rows, const PackedBatch& batch,
-                     const std::vector<float>& shares) {
-  std::vector<int64_t> sequences(batch.ids.size());
+Tensor sequence_means(const Tensor& rows, const PackedBatch& batch) {
+  std::vector<int64_t> sequences;
+  std::vector<float> shares;
   for (int64_t i = 0; i < batch.size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    std::fill(sequences.begin() + batch.offsets[at], sequences.begin() + batch.offsets[at + 1], i);
+    const int64_t length = batch.offsets[static_cast<size_t>(i) + 1] - batch.offsets[i];
+    sequences.insert(sequences.end(), length, i);
+    shares.insert(shares.end(), length, 1.0f / static_cast<float>(length));
   }
   const Tensor weights = torch::tensor(shares).to(rows.options()).unsqueeze(1);
   const Tensor where = torch::tensor(sequences, torch::kInt64).to(rows.device());

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the torch engine is made of, on the device of the tensors it is given: attention, dropout,
-// and a batch as index tensors.
+// Parts of the torch engine, on the tensors' device: attention, dropout, batches as index tensors.
 //
-// Attention of padded sequences: this is the one place that knows what the versions of libtorch
-// offer. libtorch 2 has the whole as one operator, which never writes the shares down
-// (FlashAttention, Dao et al. 2022, on GPUs); where it cannot be used, and in libtorch 1, it is
-// made of products.
+// Attention of padded sequences: only this file depends on the version of libtorch. libtorch 2 has
+// attention as one operator, which never stores the attention weights (FlashAttention, Dao et al.
+// 2022, on GPUs); otherwise, and in libtorch 1, it is made of products.
 //
 // Dropout: the masks of simile/kernel/dropout.h, Philox 4x32-10 in int64 arithmetic, where the
-// product of two 32-bit words wraps to its 64 bits. Every factor has the bits that DropoutMask
-// gives the same place.
+// product of two 32-bit words wraps to its 64 bits. Factors have the bits of DropoutMask.
 #pragma once
 
 #include <torch/types.h>
@@ -34,24 +31,23 @@ struct AttentionInput {
 // the type of `value`. Rows that see no key, of padding, are finite. Differentiable.
 torch::Tensor attention_contexts(const AttentionInput& input);
 
-// Factors 0 or mask.scale(), [rows, width], of rows first_row ... of a mask with
-// mask_bytes(width) bytes a row. `like` gives type and device.
-torch::Tensor dropout_rows(const DropoutMask& mask, int64_t first_row, int64_t rows, int64_t width,
-                           const torch::Tensor& like);
+// For each of the masks of one pass, which have one key: factors 0 or mask.scale(), [rows, width], of
+// rows first_row ... of mask_bytes(width) bytes each. `like` gives type and device. Draw masks
+// together: a call takes some 150 kernels for all of them, in parts of at most 2^21 blocks.
+std::vector<torch::Tensor> dropout_rows(const std::vector<DropoutMask>& masks, int64_t first_row,
+                                        int64_t rows, int64_t width, const torch::Tensor& like);
 
-// Factors 0 or mask.scale(), [..., 8 n], of the decisions in bytes [..., n] (int64) of the mask.
-torch::Tensor dropout_bytes(const DropoutMask& mask, const torch::Tensor& bytes,
-                            const torch::Tensor& like);
+// For each mask: factors [..., 8 n] of the decisions in bytes [..., n] (int64).
+std::vector<torch::Tensor> dropout_bytes(const std::vector<DropoutMask>& masks,
+                                         const torch::Tensor& bytes, const torch::Tensor& like);
 
 // DropHead: factors [n, heads] on the heads of sequences [n] (int64), as
 // DropoutMask::fill_heads() gives them.
 torch::Tensor dropout_heads(const DropoutMask& mask, const torch::Tensor& sequences, int64_t heads,
                             const torch::Tensor& like);
 
-// The means [sequences, H] of the rows [tokens, H] of a batch, differentiable; `shares` [tokens] as
-// TokenWeights::of_batch() gives them.
-torch::Tensor weighted_mean(const torch::Tensor& rows, const PackedBatch& batch,
-                            const std::vector<float>& shares);
+// The means [sequences, H] of the rows [tokens, H] of each sequence, differentiable.
+torch::Tensor sequence_means(const torch::Tensor& rows, const PackedBatch& batch);
 
 // n sequences as a rectangle of n rows of L places.
 struct PaddedGroup {

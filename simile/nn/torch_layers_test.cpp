@@ -53,7 +53,7 @@ Tensor by_definition(const AttentionInput& input) {
   return shares.matmul(input.value.to(torch::kDouble));
 }
 
-// Of the second sequence the last two places are padding.
+// The last two places of the second sequence are padding.
 Tensor padding() {
   Tensor hidden = torch::zeros({kSequences, 1, 1, kLength}, torch::kBool);
   hidden[1].narrow(-1, kLength - 2, 2).fill_(true);
@@ -143,13 +143,25 @@ TEST(TorchDropout, RowsHaveTheBitsOfTheKernels) {
           const Tensor expected = expected_factors(mask, first * bytes, kRows * bytes)
                                       .view({kRows, 8 * bytes})
                                       .narrow(1, 0, width);
-          const Tensor found = dropout_rows(mask, first, kRows, width, torch::zeros({1}));
+          const Tensor found = dropout_rows({mask}, first, kRows, width, torch::zeros({1}))[0];
           EXPECT_TRUE(torch::equal(found, expected)) << width << " from " << first;
           const Tensor exact =
-              dropout_rows(mask, first, kRows, width, torch::zeros({1}, torch::kDouble));
+              dropout_rows({mask}, first, kRows, width, torch::zeros({1}, torch::kDouble))[0];
           EXPECT_TRUE(torch::equal(exact, expected.to(torch::kDouble)));
         }
       }
+    }
+  }
+}
+
+TEST(TorchDropout, MasksDrawnTogetherAreThoseDrawnAlone) {
+  std::vector<DropoutMask> masks;
+  for (const DropoutPlace place : kPlaces) masks.emplace_back(every_dropout(), place, 3);
+  for (const int64_t rows : {2, 22000}) {  // at once, and in parts
+    const auto found = dropout_rows(masks, 7, rows, 384, torch::zeros({1}));
+    for (size_t i = 0; i < masks.size(); ++i) {
+      const Tensor alone = dropout_rows({masks[i]}, 7, rows, 384, torch::zeros({1}))[0];
+      EXPECT_TRUE(torch::equal(found[i], alone)) << rows << ", mask " << i;
     }
   }
 }
@@ -158,7 +170,7 @@ TEST(TorchDropout, BytesInAnyOrderHaveTheBitsOfTheKernels) {
   const DropoutMask mask(every_dropout(), DropoutPlace::kAttention, 5);
   const Tensor expected = expected_factors(mask, 1000, 64).view({64, 8});
   const Tensor order = torch::randperm(64, torch::kInt64).view({4, 16});
-  const Tensor found = dropout_bytes(mask, order + 1000, torch::zeros({1}));
+  const Tensor found = dropout_bytes({mask}, order + 1000, torch::zeros({1}))[0];
   EXPECT_TRUE(torch::equal(found, expected.index_select(0, order.flatten()).view({4, 128})));
 }
 

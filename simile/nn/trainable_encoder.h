@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The encoder as training sees it: weights and their gradients as two flat tensors on one device, a
-// forward pass that backward() flows through, and two doors to the host; inference on any device
-// behind the interface of simile/kernel/encoder.h.
+// differentiable forward pass, and two ways to the host; also inference on any device behind the
+// interface of simile/kernel/encoder.h.
 //
-// Two engines stand behind it (engines.h): one autograd node over the CPU's kernels, and the same
-// function in plain ATen calls on any device; joined encoders have several of either side by side.
-// Both draw the masks of simile/kernel/dropout.h, so that they compute the same numbers but for
+// Two engines implement it (engines.h): one autograd node over the CPU's kernels, and the same
+// function in plain ATen calls on any device. Both draw the masks of simile/kernel/dropout.h, so
+// that they compute the same numbers within
 // rounding: hidden states agree to about 1e-5, gradients to 1e-4. An averaged encoder gives one
-// state a sequence in place of one a token; with the fused engine it has kernels of its own.
+// state per sequence instead of one per token; with the fused engine it has kernels of its own.
 //
 // Gradients of weights do not travel through autograd: backward() adds them to gradients() in
 // place, and whoever uses them sets them back to zero. One thread at a time.
@@ -26,12 +26,11 @@
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
 #include "simile/kernel/matrix_product.h"
-#include "simile/kernel/sequence_encoders.h"
 
 namespace simile {
 
-// What backward() does with the gradients of the weights: adding them to gradients() takes half of
-// its time, which a search for a perturbation does not need.
+// Whether backward() adds the gradients of the weights to gradients(). That takes half of its time,
+// and a search for a perturbation does not need them.
 enum class WeightGradients { kAdd, kSkip };
 
 // Where an encoder's weights and their gradients lie: floats [P] each, on one device.
@@ -46,8 +45,8 @@ EncoderMemory allocate_encoder_memory(const EncoderShape& shape, torch::Device d
 std::vector<float> copy_to_host(const torch::Tensor& tensor);
 void copy_from_host(const float* values, const torch::Tensor& tensor);
 
-// Told that floats [begin, end) of gradients() have got all that a backward() adds to them, while
-// it goes on with others; those it was not told of have when backward() returns.
+// Called during backward() when floats [begin, end) of gradients() are complete, while it continues
+// with others. All others are complete when backward() returns.
 using GradientsDone = std::function<void(int64_t begin, int64_t end)>;
 
 class TrainableEncoder {
@@ -66,9 +65,9 @@ class TrainableEncoder {
   int64_t parameter_count() const { return parameters().numel(); }  // P
 
   // Hidden states [states, H] on the device that backward() flows through: of tokens, or, of an
-  // averaged or joined encoder, of sequences. `perturbation` [tokens, perturbed_size()] is added to
-  // the embedding output (smoothness-inducing regularisation) and receives its gradient through
-  // autograd; it may be undefined. With kSkip that is all that backward() yields, with the same
+  // averaged encoder, of sequences. `perturbation` [tokens, H] is added to the embedding output
+  // (smoothness-inducing regularisation) and receives its gradient through autograd; it may be
+  // undefined. With kSkip that is all that backward() yields, with the same
   // bits, and without a perturbation the hidden states are constants. Several calls, of both kinds,
   // may precede backward(). Errors: kInput for a batch that does not fit the shape, kRecipe for a
   // dropout probability outside [0, 1).
@@ -76,8 +75,7 @@ class TrainableEncoder {
                                 const torch::Tensor& perturbation = {},
                                 WeightGradients weight_gradients = WeightGradients::kAdd) = 0;
 
-  // The same function of other weights, laid out and placed as parameters() are: an average of past
-  // ones. The hidden states are constants.
+  // The same of other weights, laid out as parameters(): an average. Hidden states are constants.
   virtual torch::Tensor forward_with(const torch::Tensor& parameters, const PackedBatch& batch,
                                      const EncoderDropout& dropout) = 0;
 
@@ -88,7 +86,7 @@ class TrainableEncoder {
     weights_set();
   }
 
-  // The weights as they are for inference: for evaluation, neighbours, mining. To be made anew once
+  // The weights as they are for inference: for evaluation, neighbours, mining. Make a new one after
   // they have changed; it reads parameters() in place, on their device. `products` as
   // make_encoder() on the CPU, whose kernels serve both engines, and make_device_encoder().
   std::shared_ptr<const Encoder> inference(ProductType products = ProductType::kFloat) const;
@@ -97,12 +95,12 @@ class TrainableEncoder {
   std::shared_ptr<const Encoder> host_inference() const;
 
   // `done` is called by the thread of every backward() from now on, layer by layer; empty: nothing
-  // is. While it is set a backward() flows through one forward() that adds gradients, as another's
-  // would still add to what was told. An engine may have nothing to tell before it returns.
+  // is. While it is set, a backward() must go through only one forward() that adds gradients;
+  // another one would add to gradients reported as complete. An engine may report nothing before it
+  // returns.
   virtual void watch_gradients(const GradientsDone& done) { (void)done; }
 
-  // All weights were set from the host: from_host() says so, and to a part of a joined encoder the
-  // whole.
+  // All weights were set from the host, by from_host().
   virtual void weights_set() {}
 
  protected:
@@ -115,18 +113,16 @@ class TrainableEncoder {
 };
 
 // Inference by libtorch, of `weights` [P] in the order of encoder_layout(), floats on the device
-// that computes, which stay as they are while it lives; of a joined encoder, its parts are encoded
-// there and pooled on the CPU. `products` as make_torch_encoder(). One promise of Encoder is weaker
-// here: the order of a product's sums may depend on what else is in the batch, so that a sequence's
-// states in another company agree to rounding (some 1e-6 of their size in float) and not to the
-// bit. Errors: kRecipe for kByte; the encoder's: kFailed when the device's memory does not suffice
-// for a batch.
+// that computes, which stay as they are while it lives. `products` as make_torch_encoder(). One
+// promise of Encoder is weaker here: the order of a product's sums may depend on the rest of the
+// batch, so a sequence's states in different batches agree within rounding (some 1e-6 of their size
+// in float) and not to the bit. Errors: kRecipe for kByte; the encoder's: kFailed for a batch beyond
+// the device's memory.
 std::shared_ptr<const Encoder> make_device_encoder(const EncoderShape& shape,
                                                    const torch::Tensor& weights,
                                                    ProductType products = ProductType::kFloat);
 
-// Throws kFailed: the memory that was asked for, in libtorch's words, and `advice`, a setting to
-// change.
+// Throws kFailed with libtorch's words on the requested memory and `advice`, a setting to change.
 [[noreturn]] void tell_device_memory(const c10::Error& error, const std::string& advice);
 
 // Runs `work`; libtorch's errors about memory become ours, all others stay.

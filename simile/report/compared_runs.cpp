@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/detail/compared_runs.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <tuple>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
-#include "simile/eval/predictions.h"
-#include "simile/metric/significance.h"
 #include "simile/model/model_folder.h"
-#include "simile/report/run_files.h"
 
 namespace simile {
 
@@ -32,8 +27,7 @@ ComparedRuns read_compared_runs(const std::string& path) {
   side.runs = read_run_set(is_hybrid ? path.substr(kHybridPrefix.size()) : path).runs;
   for (RunFiles& run : side.runs) {
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
-                 "'{}' has no {} yet: the run is not finished, or has no evaluations; finish it "
-                 "with --resume",
+                 "'{}' has no {}: no evaluations, or not finished; finish it with --resume",
                  run.path, run_format::kResults);
     run.reports = is_hybrid ? run.hybrid_reports() : run.own_reports();
     SIMILE_CHECK(!run.reports.empty(), ErrorKind::kInput,
@@ -139,8 +133,7 @@ Statistic SideExamples::statistic(const std::string& metric, std::string& proble
     if (reported == nullptr || !of_run) return nullptr;
     if (!gives_reported(of_run, predictions_[r], *reported)) {
       problem = fmt::format(
-          "{}: {} of the predictions is {:.4f}, but {:.4f} was reported: they are of another "
-          "evaluation; no interval over examples",
+          "{}: {} is {:.4f} by the predictions, but {:.4f} in the report: another evaluation",
           predictions_[r].path, metric, of_run(all_positions(predictions_[r].size())), *reported);
       return nullptr;
     }

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of `count` pairs, the first `right` are classified as they should be.
+// Predictions for `count` pairs, of which the first `right` are correct.
 std::string classified(const std::string& text, int count, int right) {
   std::string table = "text\tgold\tpredicted\tprobability\n";
   for (int i = 0; i < count; ++i) {
@@ -87,7 +87,8 @@ TEST(SideExamples, WhatWasNotReportedHasNoStatistic) {
   EXPECT_FALSE(examples.statistic("macro_f1", problem));
   EXPECT_EQ(problem, "");
   EXPECT_FALSE(examples.statistic("accuracy", problem));
-  EXPECT_THAT(problem, HasSubstr("accuracy of the predictions is 0.7500, but 0.5000 was reported"));
+  EXPECT_THAT(problem,
+              HasSubstr("accuracy is 0.7500 by the predictions, but 0.5000 in the report"));
 }
 
 TEST(SideExamples, AreMissingWhereARunHasNoPredictions) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/comparison.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -87,7 +86,7 @@ class Comparer {
     return names;
   }
 
-  // Fills chosen_; every metric asked for must be found.
+  // Fills chosen_; every requested metric must be found.
   void choose_metrics() {
     std::vector<std::string> known, missing = options_.metrics;
     for (const Report& report : a_.runs[0].reports) {
@@ -108,9 +107,7 @@ class Comparer {
       if (!chosen.empty()) chosen_.emplace_back(shared, chosen);
     }
     SIMILE_CHECK(!known.empty(), ErrorKind::kInput,
-                 "'{}' and '{}' have no evaluation in common: their names and tasks must "
-                 "be the same",
-                 a_.path, b_.path);
+                 "'{}' and '{}' have no evaluation of the same name and task", a_.path, b_.path);
     if (missing.empty()) return;
     const std::string nearest = nearest_name(missing[0], known);
     throw_error(ErrorKind::kUsage, "--metric: there is no '{}' on both sides{}; there are {}",
@@ -155,12 +152,10 @@ class Comparer {
   }
 
   void add_interval(const SideExamples& a, const SideExamples& b, ComparedMetric& metric) {
-    std::string problem;
-    const Statistic of_a = a.statistic(metric.name, problem);
-    if (!problem.empty()) warn(problem);
-    problem.clear();
-    const Statistic of_b = b.statistic(metric.name, problem);
-    if (!problem.empty()) warn(problem);
+    std::string problems[2];
+    const Statistic of_a = a.statistic(metric.name, problems[0]);
+    const Statistic of_b = b.statistic(metric.name, problems[1]);
+    for (const std::string& problem : problems) warn(problem);
     if (!of_a || !of_b) return;
     metric.interval = bootstrap_interval(
         a.count(),
@@ -170,7 +165,7 @@ class Comparer {
 
   void warn(const std::string& message) {
     std::vector<std::string>& warnings = result_.warnings;
-    if (std::find(warnings.begin(), warnings.end(), message) != warnings.end()) return;
+    if (message.empty() || std::count(warnings.begin(), warnings.end(), message) > 0) return;
     warnings.push_back(message);
     events_.warning(message);
   }
@@ -194,7 +189,7 @@ std::string show_spread(const ComparedMetric& metric, const Spread& spread, size
   return runs < 2 ? mean : mean + " +- " + show_value(metric, spread.deviation);
 }
 
-// What a comparison has at all; columns and explanations follow it.
+// Flags for the parts that a comparison has; columns and explanations depend on them.
 struct Shown {
   explicit Shown(const Comparison& comparison) {
     for (const ComparedReport& report : comparison.reports) {
@@ -205,8 +200,21 @@ struct Shown {
       }
     }
   }
+  bool decides() const { return tests && intervals; }
   bool tests = false, random_signs = false, intervals = false;
 };
+
+// The side to take: "A" or "B" if other seeds and other examples would say so too, else
+// "undecided"; "-" for a metric without both tests, or that has no better end.
+std::string better_side(const ComparedMetric& metric) {
+  const Better better = find_metric_row(metric.name).better;
+  if (!metric.t_test || !metric.interval || better == Better::kNeither) return "-";
+  const bool is_above = metric.difference > 0;
+  const bool is_sure = metric.t_test->p < kSignificance &&
+                       (is_above ? metric.interval->low > 0 : metric.interval->high < 0);
+  if (!is_sure) return "undecided";
+  return is_above == (better == Better::kHigher) ? "B" : "A";
+}
 
 std::vector<std::string> table_row(const ComparedMetric& metric, const Shown& shows) {
   std::vector<std::string> row = {
@@ -224,6 +232,7 @@ std::vector<std::string> table_row(const ComparedMetric& metric, const Shown& sh
     row.push_back(metric.t_test ? show_p(metric.t_test->p) : "-");
     row.push_back(metric.permutation ? show_p(metric.permutation->p) : "-");
   }
+  if (shows.decides()) row.push_back(better_side(metric));
   return row;
 }
 
@@ -250,6 +259,10 @@ std::string explain(const Comparison& comparison, const Shown& shows) {
         fmt::format("95 %: bootstrap interval of B - A over the examples ({} samples, seed {}).\n",
                     options.samples, options.seed);
   }
+  if (shows.decides()) {
+    text +=
+        "better: where p < 0.05 (t-test) and the interval does not contain 0; else undecided.\n";
+  }
   return text;
 }
 
@@ -260,7 +273,8 @@ Json metric_to_json(const ComparedMetric& metric, const ComparisonOptions& optio
   Json json = {{"metric", metric.name},
                {"a", show(metric.a, metric.a_values)},
                {"b", show(metric.b, metric.b_values)},
-               {"difference", metric.difference}};
+               {"difference", metric.difference},
+               {"better", better_side(metric)}};
   if (metric.t_test) {
     // JSON has no infinity: t is null when all differences are equal.
     json["t_test"] = {
@@ -305,17 +319,13 @@ std::optional<FigureInterval> example_interval(const std::vector<std::string>& f
     const auto found =
         std::find_if(run.reports.begin(), run.reports.end(),
                      [&](const Report& report) { return report.name == figure.evaluation; });
-    if (found == run.reports.end()) {
-      problem = fmt::format("a run has no evaluation '{}'", figure.evaluation);
-      return std::nullopt;
-    }
+    problem = fmt::format("a run has no evaluation '{}'", figure.evaluation);
+    if (found == run.reports.end()) return std::nullopt;
     reports.push_back(&*found);
   }
   const SideExamples examples(side, reports);
-  if (examples.are_missing()) {
-    problem = fmt::format("a run has no predictions of '{}'", figure.evaluation);
-    return std::nullopt;
-  }
+  problem = fmt::format("a run has no predictions of '{}'", figure.evaluation);
+  if (examples.are_missing()) return std::nullopt;
   problem = fmt::format("{} is not computed from predictions", metric);
   const Statistic statistic = examples.statistic(figure.metric, problem);
   if (!statistic) return std::nullopt;
@@ -334,6 +344,7 @@ std::string Comparison::to_table() const {
     TableRows rows = {{"", "A", "B", "B - A  "}};
     if (shows.intervals) rows[0].push_back("95 %");
     if (shows.tests) rows[0].insert(rows[0].end(), {"t-test p", "permutation p"});
+    if (shows.decides()) rows[0].push_back("better");
     for (const ComparedMetric& metric : report.metrics) rows.push_back(table_row(metric, shows));
     text += text_table(rows, {2, "lr"});
   }

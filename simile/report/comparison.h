@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two models, A and B, on the same evaluations: is the difference B - A of a metric more than
-// chance? Both are run folders, of one run or of several seeds (simile/report/run_files.h), or both
-// files of predictions (simile/eval/predictions.h). hybrid:FOLDER is a run's model together with
-// BM25, where the run evaluated it.
+// Tests whether the difference B - A of a metric between two models on the same evaluations is more
+// than chance. Both are run folders, of one run or of several seeds (simile/report/run_files.h), or
+// both files of predictions (simile/eval/predictions.h). hybrid:FOLDER is a run's model with BM25,
+// if evaluated.
 //
 // Two sources of chance are measured apart:
 //
@@ -13,12 +13,11 @@
 //              of folds the mean of the folds' metrics, drawing from the examples of all. An
 //              example that was tested under several seeds is drawn once, with all of them
 //
-// Metrics are those that the reports of both sides have, but for thresholds. A run that kept the
-// weights it began with is warned of.
+// It compares the metrics of both sides, except thresholds. It warns of runs that kept their start.
 //
 // Errors (ErrorKind::kInput): a path that is neither, or one of each; sides with several runs whose
 // seeds are not the same; predictions that are not of the same examples; no report in common.
-// ErrorKind::kUsage: a metric asked for that is not there, with the nearest name.
+// ErrorKind::kUsage: a requested metric that is missing, with the nearest name.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +77,7 @@ struct Comparison {
   std::string to_json() const;  // one line; metrics as fractions
 };
 
-// Progress is told in metrics.
+// Progress counts metrics.
 Comparison compare_runs(const std::string& a, const std::string& b,
                         const ComparisonOptions& options, EventSink& events);
 
@@ -97,10 +96,10 @@ struct FigureInterval {
 };
 
 // EVALUATION.METRIC of run folders and its 95 % bootstrap interval over their test examples, drawn
-// as compare_runs() draws them, with seed 1: of several seeds those of the mean, of folds those of
-// the mean of the folds' metrics. None, and then `problem` says why, without predictions, for a
-// metric that is not computed from them, and where they do not give what was reported. The same
-// bits for any number of threads. Errors (ErrorKind::kInput): a folder without a finished run;
+// as compare_runs() draws them, with seed 1; for several seeds those of their mean, for folds those
+// of the mean of the folds' metrics. None, with the reason in `problem`, without predictions, for a
+// metric that is not computed from them, and if they do not give the reported value. The same bits
+// for any number of threads. Errors (ErrorKind::kInput): a folder without a finished run;
 // predictions that cannot be read; runs that were not tested on the same examples.
 std::optional<FigureInterval> example_interval(const std::vector<std::string>& folders,
                                                const std::string& metric, int64_t samples,

@@ -136,7 +136,7 @@ TEST(Comparison, RunsArePairedBySeedWhateverTheirFolder) {
   const Comparison result = compare(files.path("a"), files.path("b"));
   EXPECT_THAT(result.a.seeds, ElementsAre(4, 5));
   EXPECT_THAT(result.reports[0].metrics[0].a_values, ElementsAre(0.2, 0.1));
-  // Both differences are 0.1: only their signs tell, of which half are alike.
+  // Both differences are 0.1: only their signs matter, and half of the sign patterns are alike.
   EXPECT_EQ(result.reports[0].metrics[0].t_test->p, 0.5);
   EXPECT_DOUBLE_EQ(result.reports[0].metrics[0].permutation->p, 0.5);
 }
@@ -171,6 +171,28 @@ TEST(Comparison, OfSeveralRunsResamplesTheirMean) {
   EXPECT_LT(metric.interval->low, 0);
   EXPECT_GT(metric.interval->high, 0);
   EXPECT_EQ(metric.t_test->p, 1);
+}
+
+TEST(Comparison, SaysWhichSideIsBetterOnlyWhereSeedsAndExamplesAgree) {
+  const RunFixture files;
+  for (const int seed : {1, 2, 3, 4, 5, 6}) {
+    const auto make = [&](const char* name, double value, const std::string& predictions) {
+      files.run(fmt::format("{}/run-{}", name, seed), seed, value, predictions);
+    };
+    make("wrong", -1, scored_pairs([](int i) { return -i; }));
+    make("right", 1, scored_pairs([](int i) { return i; }));
+    make("near", kOneSwap, swapped_pairs(seed));
+  }
+  const auto better = [&](const char* a, const char* b) {
+    const Comparison result = compare(files.path(a), files.path(b));
+    return Json::parse(result.to_json())["reports"][0]["metrics"][0]["better"];
+  };
+  EXPECT_EQ(better("wrong", "right"), "B");
+  EXPECT_EQ(better("right", "wrong"), "A");
+  EXPECT_EQ(better("near", "right"), "undecided");
+  EXPECT_EQ(better("near", "near"), "undecided");
+  EXPECT_THAT(compare(files.path("wrong"), files.path("right")).to_table(),
+              HasSubstr("permutation p  better"));
 }
 
 TEST(Comparison, AnExampleOfSeveralSeedsIsDrawnOnceWithAllOfThem) {
@@ -248,14 +270,16 @@ TEST(Comparison, WhatDoesNotBelongTogetherIsSaid) {
   // Predictions that are not those reported.
   const Comparison stale = compare(a, files.run("c", 1, 0.3, swapped_pairs(2)));
   EXPECT_FALSE(stale.reports[0].metrics[0].interval);
-  EXPECT_THAT(stale.warnings, ::testing::Contains(HasSubstr("0.3000 was reported")));
+  EXPECT_THAT(stale.warnings, ::testing::Contains(HasSubstr("0.3000 in the report")));
   const std::string unfinished = files.write_in("d", "run.json", "{\"seed\":1}");
-  EXPECT_THAT(error_of([&] { compare(a, files.path("d")); }), HasSubstr("no results.json yet"));
+  EXPECT_THAT(error_of([&] { compare(a, files.path("d")); }),
+              HasSubstr("no results.json: no evaluations, or not finished"));
   files.run("e", 1, 0.5, "");
   files.write_in(
       "e", "results.json",
       R"({"reports":[{"task":"sts","name":"dev","model":"m","metrics":{"spearman":1}}]})");
-  EXPECT_THAT(error_of([&] { compare(a, files.path("e")); }), HasSubstr("no evaluation in common"));
+  EXPECT_THAT(error_of([&] { compare(a, files.path("e")); }),
+              HasSubstr("no evaluation of the same name"));
   EXPECT_THAT(error_of([&] { compare(a, files.path("nothing")); }), HasSubstr("nothing"));
 }
 
@@ -267,7 +291,8 @@ std::string right_pairs() {
   return scored_pairs([](int i) { return i; });
 }
 
-// Those of a model that is right in any sample: its difference from another tells the other's.
+// `right` are runs of a model that is perfect in every sample, so its difference from another model
+// gives the other's value and interval.
 void expect_one_less(const std::vector<std::string>& folders,
                      const std::vector<std::string>& right) {
   ComparisonOptions options;
@@ -320,7 +345,7 @@ TEST(ExampleInterval, NoneWithoutWhatItIsMadeOf) {
   EXPECT_THAT(problem_of(files.run("b", 1, kOneSwap, ""), "test.spearman"),
               HasSubstr("no predictions of 'test'"));
   EXPECT_THAT(problem_of(files.run("c", 1, 0.5, swapped_pairs(2)), "test.spearman"),
-              HasSubstr("of another evaluation"));
+              HasSubstr("another evaluation"));
 }
 
 TEST(ExampleInterval, RunsOfOtherExamplesAreRefused) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the page share, and its worst errors and lengths of texts.
+// Helpers shared by the parts of the page, and its worst errors and lengths of texts.
 #include "simile/report/detail/html.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/html_report.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -14,8 +13,7 @@
 namespace simile {
 namespace {
 
-// Colours are those of Okabe and Ito, which readers with any kind of colour vision tell apart;
-// brighter on a dark page.
+// Colours of Okabe and Ito, for any kind of colour vision; brighter on a dark page.
 constexpr const char* kStyle = R"(
 :root, :host { color-scheme: light dark; --page: #ffffff; --text: #1c1e21; --soft: #5c6269;
   --line: #dfe2e6; --panel: #f6f7f8; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b8578d;
@@ -109,7 +107,7 @@ std::string describe_run(const ShownRun& run) {
          html_cell(escape_html(state)) + "</tr>\n";
 }
 
-// What the run brought, set off where it kept the weights it began with, and what cannot be read.
+// The run's verdict, highlighted if the run kept its start, and a note on unreadable files.
 std::string show_verdict(const ShownRun& run) {
   const ReadVerdict& verdict = run.set.verdict;
   std::string html;
@@ -195,7 +193,7 @@ std::vector<ShownRun> read_runs(const std::vector<std::string>& paths) {
         const std::string log = join_path(files.path, run_format::kLog);
         run.logs.push_back(file_exists(log) ? read_run_log(log) : RunLog());
       }
-      // The same name of two paths would not tell them apart.
+      // Two paths with the same name would look the same.
       for (const ShownRun& other : runs) {
         if (other.set.name == run.set.name) run.set.name = run.set.path;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs side by side as one HTML page that needs nothing else: no script, no file, no network. It is
-// what `simile report` writes and what the server shows of training runs.
+// Runs side by side as one HTML page that needs nothing else: no script, no file, no network.
+// `simile report` writes it, and the server shows it for training runs.
 //
 //   runs          what each is, how far it has come, and its verdict (simile/report/verdict.h)
 //   results       a table per evaluation, metrics x 100, mean +- standard deviation of several
@@ -12,9 +12,8 @@
 //   lengths       words per text (split_words()) of the evaluations' examples
 //   recipe        with the environment, and what differs between the recipes
 //
-// A run that is not finished is shown as far as it has come, with what is missing. Text from files
-// is escaped. Errors: those of simile/report/run_files.h and run_log.h, and ErrorKind::kUsage
-// without a run.
+// An unfinished run is shown as far as it has come, with a note on missing parts. Text from files
+// is escaped. Errors: those of run_files.h and run_log.h; ErrorKind::kUsage without a run.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +40,9 @@ struct HtmlReportOptions {
     v.field("curves", curves,
             choice_info("main: curves of losses and of the first metric of each evaluation alone",
                         {"all", "main"}));
-    v.field(
-        "smooth", smooth,
-        {"average curves of losses and norms over so many points on each side", "points", 0, 1000});
+    v.field("smooth", smooth,
+            {"average curves of losses and norms over this number of points on each side", "points",
+             0, 1000});
     v.field("first_step", first_step, {"first step of the curves", "steps", 0});
     v.field("last_step", last_step, {"last step of the curves (0: the end)", "steps", 0});
   }
@@ -60,7 +59,7 @@ struct ShownRun {
 // `paths` are run folders, of one seed or several, and folders with such at any depth.
 std::string html_report(const std::vector<std::string>& paths, const HtmlReportOptions& options);
 
-// Reads a file of predictions; what `problem` is set to is shown instead of the examples.
+// Reads a file of predictions; if it sets `problem`, that is shown instead of the examples.
 using PredictionReader = std::function<Predictions(const std::string& path, std::string& problem)>;
 
 // The same of runs that were read. Without a reader there are no worst errors and no lengths.

@@ -35,15 +35,16 @@ std::string show_cell(const ResultRow& row, const std::string& metric, double be
   if (values.empty()) return number_cell("\u2013");
   const Spread spread = measure_spread(values);
   std::string text = show_figure(spread.mean, is_fraction(metric));
-  if (is_fraction(metric) && spread.mean == best) text = "<strong>" + text + "</strong>";
+  if (find_metric_row(metric).better != Better::kNeither && spread.mean == best)
+    text = "<strong>" + text + "</strong>";
   if (values.size() > 1) text += " \u00b1 " + show_figure(spread.deviation, is_fraction(metric));
   return number_cell(text);
 }
 
-// The baselines of the run's first seed that are not among the rows, each with the reports of every
-// seed or fold that has it: the model together with BM25 is another with each, other baselines are
-// evaluated once, or on every fold. Those of one name differ where the runs began with different
-// models: then the run's name stands with them.
+// Adds the baselines of the run's first seed that are not among the rows, each with the reports of
+// every seed or fold that has it. The model together with BM25 differs with each seed; other
+// baselines are evaluated once, or on every fold. If runs started from different models, baselines
+// of one name differ, and the run's name is added to theirs.
 void add_baselines(const ShownRun& run, const Report& evaluation, std::vector<ResultRow>& rows) {
   const std::vector<OwnReport> own = own_reports_of(run, evaluation);
   for (const Report& report : run.set.runs[0].reports) {
@@ -83,7 +84,7 @@ std::string result_table(const std::vector<ShownRun>& runs, const Report& evalua
       for (const auto& [name, value] : report->metrics) add_once(metrics, name);
     }
   }
-  std::map<std::string, double> best;  // the highest mean of each metric
+  std::map<std::string, double> best;  // mean of each metric
   std::string head = "<th></th>", body;
   for (const std::string& metric : metrics) {
     head += "<th class=\"number\">" + escape_html(metric) + "</th>";
@@ -91,8 +92,9 @@ std::string result_table(const std::vector<ShownRun>& runs, const Report& evalua
       const std::vector<double> values = values_of(row, metric);
       if (values.empty()) continue;
       const double mean = measure_spread(values).mean;
-      double& highest = best.emplace(metric, mean).first->second;
-      highest = std::max(highest, mean);
+      double& record = best.emplace(metric, mean).first->second;
+      const bool is_low = find_metric_row(metric).better == Better::kLower;
+      record = is_low ? std::min(record, mean) : std::max(record, mean);
     }
   }
   for (const ResultRow& row : rows) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/plot.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@ constexpr double kWidth = 480, kHeight = 250;
 constexpr double kLeft = 58, kRight = 12, kTop = 18, kBottom = 40;
 constexpr int kMostTicks = 20;
 
-// Values that differ by rounding alone are equal: no tick could stand between them.
+// Values that differ only by rounding are equal: no tick fits between them.
 bool are_apart(double low, double high) {
   return high - low > 1e-9 * std::max(std::abs(low), std::abs(high));
 }

@@ -45,12 +45,10 @@ struct Histogram {
 // Bars of equal width, at most 24 of them. Empty without values.
 std::string histogram_to_svg(const Histogram& histogram);
 
-// Round numbers that divide [low, high] into about `count` parts, from at or above `low` on; of
-// equal ends that number alone.
+// Round numbers that divide [low, high] into about `count` parts; of equal ends that number alone.
 std::vector<double> axis_ticks(double low, double high, int count);
 
-// An axis with equal steps, with those of the logarithm, or with a place for each of `names`, whose
-// values are 0, 1, ...
+// An axis with equal or logarithmic steps, or a place for each of `names`, the values 0, 1, ...
 struct PlotAxis {
   double low = 0, high = 1;   // values at its ends
   double begin = 0, end = 0;  // and where these are drawn

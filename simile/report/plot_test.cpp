@@ -52,7 +52,7 @@ TEST(Plot, DrawsWhatIsFinite) {
                          HasSubstr("two: 2 at 3"), Not(HasSubstr("nan"))));
   EXPECT_EQ(count(svg, "<polyline"), 2);
   EXPECT_EQ(count(svg, "stroke-dasharray"), 1);  // the ninth series repeats a colour
-  // From the left edge to the right one; the higher value stands higher.
+  // From the left edge to the right one; the higher value is drawn higher.
   std::smatch match;
   ASSERT_TRUE(
       std::regex_search(svg, match, std::regex("points=\"58.0,([0-9.]+) 468.0,([0-9.]+)\"")));

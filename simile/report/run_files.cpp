@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/run_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -108,7 +106,7 @@ std::map<int64_t, std::string> seed_folders(const std::string& path, std::error_
   return found;
 }
 
-// Of the results above the runs: "runs", the seed of each folder, and "verdict".
+// Reads from the results above the runs: "runs", the seed of each folder, and "verdict".
 void read_seeds(RunSet& set) {
   const std::string path = join_path(set.path, kResults);
   if (!file_exists(path)) return;

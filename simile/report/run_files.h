@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What training wrote into a run folder, read again: also while it is still running.
+// Reads the files that training wrote into a run folder, also while it is still running.
 //
 //   run.json         the resolved recipe, and under "environment" what it ran on
 //   metrics.jsonl    a line a step and one an evaluation (simile/report/run_log.h)
@@ -11,11 +11,9 @@
 //   run-1/ ...       of a recipe with several runs: one such folder per seed or fold, with a
 //                    results.json of their "runs" (folder, seed, fold) and "verdict" above them
 //
-// The runs of one recipe are a set of runs. Sets are found in a folder at any depth, such as that
-// of a table or of a search.
+// The runs of one recipe are a set of runs. Sets are found in a folder at any depth.
 //
-// Errors: ErrorKind::kInput for a folder that is no run, with what was looked for, and for a file
-// that is damaged.
+// Errors: ErrorKind::kInput for a folder that is not a run (with the reason) or a damaged file.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +42,7 @@ constexpr const char* kStages = "stages";
 constexpr const char* kTeachers = "teachers";
 constexpr const char* kMined = "mined";
 constexpr const char* kLock = "lock";
+constexpr const char* kState = "state";           // the metadata of a file in states/, JSON
 constexpr std::string_view kSeedFolder = "run-";  // and the number, from 1
 constexpr std::string_view kTensorboard = "events.out.tfevents.";
 
@@ -79,7 +78,7 @@ namespace simile {
 // Whether two reports are of the same task and data set.
 bool is_same_evaluation(const Report& a, const Report& b);
 
-// What results.json keeps of a Verdict.
+// The part of a Verdict that results.json keeps.
 struct ReadVerdict {
   std::string line;                  // Verdict::to_line(); empty where there is none
   std::vector<std::string> details;  // missing in runs of earlier versions
@@ -97,10 +96,10 @@ struct RunFiles {
   ReadVerdict verdict;
   std::vector<std::string> missing;  // files that a finished run has and this one has not
 
-  // The first report of each name: that of the model trained, not of a baseline.
+  // The first report of each name, which is that of the trained model, not of a baseline.
   std::vector<Report> own_reports() const;
 
-  // Those of the same model together with BM25 (simile/eval/hybrid_scorer.h).
+  // The reports of the same model together with BM25 (simile/eval/hybrid_scorer.h).
   std::vector<Report> hybrid_reports() const;
 
   // Where the predictions behind one of these reports are; empty where they were not written.
@@ -126,26 +125,24 @@ struct FoundRuns {
 };
 
 // The sets of runs below `folder` at any depth, sorted by name. Leaves out hidden folders and what
-// is within a run, within a link, or beyond 20,000 folders. Errors (ErrorKind::kIo): the folder
-// cannot be listed.
+// is within a run, within a link, or beyond 20,000 folders. Errors: kIo.
 std::vector<FoundRuns> find_runs(const std::string& folder);
 
 // The set of runs that `path` is, or all that find_runs() finds in it, under the names it gives.
 std::vector<RunSet> read_run_sets(const std::string& path);
 
-// The files of one run, which may be none at all. With `problems`, what is damaged is left out, and
-// told there.
+// The files of one run, even none. With `problems`, damaged files are left out and reported there.
 RunFiles read_run_files(const std::string& path, std::vector<std::string>* problems = nullptr);
 
-// What differs between recipes.
+// One difference between recipes.
 struct RecipeChange {
   std::string key;                  // "stages.0.epochs"
   std::vector<std::string> values;  // of each recipe, as JSON; kNoValue where it has no such key
 };
 constexpr const char* kNoValue = "nothing";
 
-// Between recipes as JSON, whose keys are walked in the order in which they appear; lists are
-// compared element by element. What some recipes lack is one change, whatever is in it.
+// Differences between recipes in JSON. Keys are walked in the order in which they appear; lists are
+// compared element by element. A member that some recipes lack is one change, whatever it holds.
 std::vector<RecipeChange> find_recipe_changes(const std::vector<std::string>& recipes);
 
 }  // namespace simile

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/run_folder.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -14,7 +13,6 @@
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/core/hash.h"
 #include "simile/core/parallel.h"
 #include "simile/model/embedding_store.h"
 #include "simile/model/safetensors.h"
@@ -40,6 +38,10 @@ Json reports_to_json(const std::vector<Report>& reports) {
   return json;
 }
 
+bool is_half_written(const fs::path& file) {
+  return file.filename().string().find(".tmp-") != std::string::npos;
+}
+
 // The hashes of what a run leaves beside its results, by the names relative to the folder.
 Json hash_files(const std::string& folder) {
   std::map<std::string, std::string> files;
@@ -50,7 +52,7 @@ Json hash_files(const std::string& folder) {
   std::error_code ignored;  // no predictions: none are listed
   for (const auto& entry :
        fs::recursive_directory_iterator(join_path(folder, kPredictions), ignored)) {
-    if (entry.is_regular_file()) add(entry.path().string());
+    if (entry.is_regular_file() && !is_half_written(entry.path())) add(entry.path().string());
   }
   return files;
 }
@@ -84,16 +86,33 @@ int64_t check_results(const std::string& folder) {
   for (const auto& [name, hash] : detail::JsonObject(results, path).at(kFiles).items()) {
     const std::string file = join_path(folder, name);
     SIMILE_CHECK(hash == hash_file(file), ErrorKind::kInput,
-                 "{} is not what the run wrote: its checksum is another than that in {}; {}", file,
+                 "{} was changed after the run: its checksum differs from the one in {}; {}", file,
                  kResults, remedy);
     ++checked;
   }
   return checked;
 }
 
+bool begins_with(const std::string& log, const LogMark& mark) {
+  if (!file_exists(log)) return mark.bytes == 0;
+  const MappedFile file(log);
+  const auto bytes = static_cast<size_t>(mark.bytes);
+  return bytes <= file.bytes().size() && hash_bytes(file.bytes().substr(0, bytes)) == mark.hash;
+}
+
 void add_run(const std::string& path, RunCheck& found) {
   const auto check_tensors = [](const std::string& file) { check_seal(SafetensorsFile(file)); };
-  found.states += check_files(join_path(path, kStates), ".safetensors", check_tensors);
+  found.states += check_files(join_path(path, kStates), ".safetensors", [&](const auto& name) {
+    const SafetensorsFile file(name);
+    check_seal(file);
+    const auto state = file.metadata().find(kState);
+    if (state == file.metadata().end()) return;
+    const detail::Json json = detail::parse_json(state->second, name);
+    const LogMark mark{json.at("metrics_bytes"), json.at("metrics_hash")};
+    SIMILE_CHECK(begins_with(join_path(path, kLog), mark), ErrorKind::kInput,
+                 "'{}' is damaged, or shorter than when '{}' was saved", join_path(path, kLog),
+                 name);
+  });
   found.stages += check_files(join_path(path, kStages), ".safetensors", check_tensors);
   found.teachers += check_files(join_path(path, kTeachers), ".npy",
                                 [](const std::string& file) { EmbeddingStore store(file); });
@@ -126,28 +145,59 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
                "'{}' already holds a run; add --resume to go on with it, --overwrite to replace "
                "it, or choose another --output",
                path_);
-  for (const char* name : {"", kStates, kStages, kTeachers, kMined, kPredictions}) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(part(name), ignored)) {
-      const bool is_half_written =
-          entry.path().filename().string().find(".tmp-") != std::string::npos;
-      if (is_half_written) fs::remove_all(entry.path(), ignored);
+  std::vector<fs::path> half_written;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    for (const char* own : {kRecipe, kResults, kModel}) {
+      if (starts_with(name, std::string(own) + ".tmp-")) half_written.push_back(entry.path());
     }
   }
+  for (const char* name : {kStates, kStages, kTeachers, kMined, kPredictions}) {
+    for (const auto& entry : fs::recursive_directory_iterator(part(name), ignored)) {
+      if (is_half_written(entry.path())) half_written.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : half_written) fs::remove_all(path, ignored);
+}
+
+std::string RunFolder::own_part(const std::string& name) const {
+  SIMILE_CHECK(lock_.is_at(part(kLock)), ErrorKind::kIo,
+               "'{}' was removed, renamed or replaced while this run trained in it; the run ends "
+               "and leaves what is there now as it is",
+               path_);
+  return part(name);
+}
+
+namespace {
+
+// Parts of an older run that a new run removes. The old run.json stays until it is replaced.
+std::vector<fs::path> parts_of_run(const std::string& folder) {
+  std::vector<fs::path> parts;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    bool is_part = starts_with(name, kTensorboard) ||
+                   (seed_folder_number(name) && file_exists(join_path(entry.path(), kRecipe)));
+    for (const char* own : {kStates, kLog, kResults, kPredictions, kModel, kStages, kMined}) {
+      is_part = is_part || name == own;
+    }
+    if (is_part) parts.push_back(entry.path());
+  }
+  return parts;
+}
+
+}  // namespace
+
+void check_outside_run(const std::string& folder, const std::string& input) {
+  for (const fs::path& part : parts_of_run(folder)) check_not_read(part.string(), input);
 }
 
 void RunFolder::remove_old_run(const std::string& but) const {
   if (!held_run_) return;  // what is there is not ours
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(path_, ignored)) {
-    const std::string name = entry.path().filename();
-    const bool is_seed = seed_folder_number(name) && file_exists(join_path(entry.path(), kRecipe));
-    const bool is_event = name.rfind(kTensorboard, 0) == 0;
-    if ((is_seed && name != but) || is_event) fs::remove_all(entry.path(), ignored);
-  }
-  for (const char* old :
-       {kStates, kLog, kResults, kPredictions, kModel, kStages, kMined, kRecipe}) {
-    fs::remove_all(part(old), ignored);
+  for (const fs::path& part : parts_of_run(path_)) {
+    if (part.filename() != but) fs::remove_all(part, ignored);
   }
 }
 
@@ -170,11 +220,11 @@ std::string RunFolder::seed_predictions_path(int64_t number, bool hybrid) const 
 }
 
 std::string RunFolder::predictions_path(const std::string& of) const {
-  return made_folder(part(of.empty() ? kPredictions : join_path(kPredictions, of)));
+  return made_folder(own_part(of.empty() ? kPredictions : join_path(kPredictions, of)));
 }
 
 void RunFolder::keep_stage(const std::string& stage, const KeptStage& kept) const {
-  write_sealed_tensors(join_path(made_folder(part(kStages)), stage + ".safetensors"),
+  write_sealed_tensors(join_path(made_folder(own_part(kStages)), stage + ".safetensors"),
                        {{"weights",
                          {static_cast<int64_t>(kept.weights.size())},
                          kept.weights.data(),
@@ -208,7 +258,7 @@ void RunFolder::write_run(const std::string& recipe) const {
                        {"threads", thread_count()},
                        {"processor", processor_name()},
                        {"machine", fmt::format("{} {}", machine.sysname, machine.machine)}};
-  write_file_atomic(part(kRecipe), run.dump(2) + "\n");
+  write_file_atomic(own_part(kRecipe), run.dump(2) + "\n");
 }
 
 void RunFolder::seal_results(const std::string& json, const std::vector<Report>& reports,
@@ -219,7 +269,7 @@ void RunFolder::seal_results(const std::string& json, const std::vector<Report>&
   results[kReports] = reports_to_json(reports);
   results[kFiles] = hash_files(path_);
   results[detail::kSeal] = detail::seal_of(detail::Json::parse(results.dump()));
-  write_file_atomic(part(kResults), results.dump(2) + "\n");
+  write_file_atomic(own_part(kResults), results.dump(2) + "\n");
 }
 
 void RunFolder::write_results(const std::vector<Report>& reports, double seconds,
@@ -265,6 +315,7 @@ void RunFolder::log_evaluation(const std::string& stage, int64_t step, double ep
 
 void RunFolder::write_line(const std::string& line) {
   open_metrics();
+  metrics_hash_->add(line + "\n");
   check_metrics(std::fputs((line + "\n").c_str(), metrics_) != EOF, "write");
 }
 
@@ -275,21 +326,25 @@ TensorboardWriter& RunFolder::tensorboard() {
 
 void RunFolder::open_metrics() {
   if (metrics_ != nullptr) return;
-  metrics_ = std::fopen(part(kLog).c_str(), "ab");
+  metrics_ = std::fopen(own_part(kLog).c_str(), "ab");
   check_metrics(metrics_ != nullptr, "write");
+  if (!metrics_hash_) metrics_hash_.emplace();
 }
 
 void RunFolder::check_metrics(bool good, const char* act) const {
   SIMILE_CHECK(good, ErrorKind::kIo, "cannot {} '{}': {}", act, part(kLog), std::strerror(errno));
 }
 
-int64_t RunFolder::flush_metrics() {
+LogMark RunFolder::flush_metrics() {
+  own_part(kLog);
   open_metrics();
   check_metrics(std::fflush(metrics_) == 0 && fsync(fileno(metrics_)) == 0, "write");
   struct stat status {};
   fstat(fileno(metrics_), &status);
-  return status.st_size;
+  return {status.st_size, metrics_hash_->digits()};
 }
+
+bool RunFolder::has_metrics(const LogMark& mark) const { return begins_with(log_path(), mark); }
 
 void RunFolder::cut_metrics(int64_t bytes) {
   open_metrics();
@@ -299,6 +354,7 @@ void RunFolder::cut_metrics(int64_t bytes) {
     fs::remove(part(kResults), ignored);  // of the lines that go
   }
   check_metrics(ftruncate(fileno(metrics_), bytes) == 0, "cut");
+  metrics_hash_.emplace().add(MappedFile(log_path()).bytes());
 }
 
 RunCheck check_run(const std::string& path) {

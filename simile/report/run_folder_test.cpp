@@ -26,6 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 Report report_of(const std::string& model, double spearman) {
   Report report;
@@ -142,18 +143,58 @@ TEST(RunFolder, ARunIsNeitherSharedNorReplacedUnasked) {
   RunFolder again(path, false, true);
   again.flush_metrics();
   again.remove_old_run();
+  EXPECT_FALSE(file_exists(join_path(path, "metrics.jsonl")));
+  EXPECT_TRUE(file_exists(join_path(path, "run.json")));  // until write_run() replaces it
+}
+
+TEST(RunFolder, ARunThatWasReplacedWritesNothing) {
+  const TestFiles files;
+  const std::string path = files.path("run");
+  const RunFolder older(path, false, false);
+  older.write_run(kRecipe);
+  std::filesystem::remove_all(path);
+  const RunFolder newer(path, false, false);
+  EXPECT_THAT(error_of([&] { older.write_run(kRecipe); }),
+              HasSubstr("was removed, renamed or replaced while this run trained in it"));
   EXPECT_FALSE(file_exists(join_path(path, "run.json")));
+  newer.write_run(kRecipe);
+}
+
+TEST(RunFolder, HalfWrittenFilesAreRemovedWhereverTheyAreAndNeverListed) {
+  const TestFiles files;
+  const std::string path = files.path("run");
+  RunFolder(path, false, false).write_run(kRecipe);
+  std::filesystem::create_directories(path + "/predictions/hybrid");
+  std::filesystem::create_directories(path + "/model.tmp-12/heads");
+  std::filesystem::create_directories(path + "/own");
+  for (const char* name : {"predictions/hybrid/dev.trec.tmp-30715", "states/a.safetensors.tmp-3",
+                           "run.json.tmp-7", "own/notes.tmp-1"}) {
+    std::filesystem::create_directories(std::filesystem::path(path + "/" + name).parent_path());
+    files.write(std::string("run/") + name, "half");
+  }
+  const RunFolder folder(path, true, false);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file()) left.push_back(entry.path().lexically_relative(path));
+  }
+  EXPECT_THAT(left, UnorderedElementsAre("run.json", "lock", "own/notes.tmp-1"));
+  EXPECT_FALSE(folder_exists(path + "/model.tmp-12"));
+  files.write("run/predictions/dev.tsv.tmp-9", "of a process that is killed later");
+  folder.write_results({report_of("small", 0.5)}, 1);
+  EXPECT_THAT(read_file(path + "/results.json"), Not(HasSubstr("tmp-9")));
 }
 
 TEST(RunFolder, LinesAfterASavedStateAreCut) {
   const TestFiles files;
   RunFolder folder(files.path("run"), false, false);
   folder.log_step("one", 1, 0.5, {});
-  const int64_t bytes = folder.flush_metrics();
+  const LogMark mark = folder.flush_metrics();
   folder.log_step("one", 2, 1.0, {});
-  EXPECT_GT(folder.flush_metrics(), bytes);
-  folder.cut_metrics(bytes);
-  EXPECT_EQ(folder.flush_metrics(), bytes);
+  EXPECT_GT(folder.flush_metrics().bytes, mark.bytes);
+  EXPECT_TRUE(folder.has_metrics(mark));
+  folder.cut_metrics(mark.bytes);
+  EXPECT_EQ(folder.flush_metrics().bytes, mark.bytes);
+  EXPECT_EQ(folder.flush_metrics().hash, mark.hash);
 }
 
 class RunCheckTest : public ::testing::Test, protected RunFixture {};
@@ -169,6 +210,10 @@ TEST_F(RunCheckTest, EveryFileToGoOnFromIsVerified) {
       write_sealed_tensors(path(folder + "/" + name + ".safetensors"), {{"a", {4}, numbers}},
                            {{"recipe", "{}"}});
     }
+    write(folder + "/metrics.jsonl", "a line\nmore");
+    const detail::Json mark = {{"metrics_bytes", 7}, {"metrics_hash", hash_bytes("a line\n")}};
+    write_sealed_tensors(path(folder + "/states/0000-3.safetensors"), {{"a", {4}, numbers}},
+                         {{"state", mark.dump()}});
     EmbeddingStoreWriter vectors(path(folder + "/teachers/f.npy"), 2, 2);
     vectors.append(Matrix<float>(2, 2, 0.5f));
     vectors.finish("f");
@@ -180,7 +225,7 @@ TEST_F(RunCheckTest, EveryFileToGoOnFromIsVerified) {
   }
   write("r/run.json", "{}");
   const RunCheck found = check_run(path("r"));
-  EXPECT_EQ(found.states, 4);
+  EXPECT_EQ(found.states, 6);
   EXPECT_EQ(found.stages, 2);
   EXPECT_EQ(found.teachers, 2);
   EXPECT_EQ(found.mined, 2);
@@ -193,6 +238,11 @@ TEST_F(RunCheckTest, EveryFileToGoOnFromIsVerified) {
     write(file, damaged);
     EXPECT_THAT(error_of(ErrorKind::kInput, [&] { check_run(path("r")); }), HasSubstr(name));
     write(file, whole);
+  }
+  for (const char* log : {"b line\nmore", "a line"}) {
+    write("r/run-1/metrics.jsonl", log);
+    EXPECT_THAT(error_of(ErrorKind::kInput, [&] { check_run(path("r")); }),
+                HasSubstr("metrics.jsonl' is damaged"));
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/run_log.h"
 
-#include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run logs, for programs and for TensorBoard.
+// The log of a run, for programs and for TensorBoard.
 //
 // metrics.jsonl has a line a step {"stage", ["objective"], "step", "epoch", "loss",
 // "gradient_norm", "learning_rate", ...} and one an evaluation {"stage", "step", "epoch",
-// "evaluation", "metrics": {..}}. Steps begin anew in each stage; the curves read from it count
+// "evaluation", "metrics": {..}}. Steps count from 0 in each stage; the curves read from it count
 // them through all stages.
 //
 // Errors (ErrorKind::kInput): a line that is not such an object, with file and line; but the last
@@ -21,7 +21,7 @@
 
 namespace simile {
 
-// What one step of training says of itself.
+// The record of one training step.
 struct StepResult {
   std::string objective;  // its name, of several joined by +; empty in a stage that has but one
   double loss = 0;  // of the objective, without its weight and without `siar`; of parts the mean

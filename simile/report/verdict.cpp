@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/report/verdict.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,8 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "simile/core/text_table.h"
-#include "simile/eval/predictions.h"
-#include "simile/metric/significance.h"
 #include "simile/report/run_files.h"
 
 namespace simile {
@@ -21,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kWork = 50000000;  // examples drawn in all
 constexpr uint64_t kSeed = 1;
 
-// What one side gave an evaluation; null where it has no such metric.
+// One side's results in an evaluation; null if it has no such metric.
 struct Measured {
   const Report* report = nullptr;
   const Predictions* predictions = nullptr;
@@ -122,7 +119,7 @@ std::string describe_gain(const Gain& gain, const Verdict& verdict) {
                             show_value(gain, gain.interval->high, true), gain.examples, gain.unit);
 }
 
-// What stands before the title of a gain in its line.
+// The text before the title of a gain in its line.
 const char* label_of(const Gain& gain) {
   return gain.of == "seen"       ? "on documents that training saw: "
          : gain.of == "unseen"   ? "on documents that training did not see: "
@@ -136,7 +133,7 @@ std::string word_of(int direction) {
   return direction > 0 ? "helped" : direction < 0 ? "hurt" : "undecided";
 }
 
-// What the first line must say beside its word.
+// The limits that the first line must state besides its word.
 std::vector<std::string> limits_of(const Verdict& verdict) {
   std::vector<std::string> limits;
   const std::string word = verdict.word();
@@ -236,8 +233,11 @@ std::optional<Gain> measure_gain(const std::string& of, const std::vector<std::s
                                  const Scores& start, const Scores& trained) {
   Gain gain;
   gain.of = of;
-  gain.rival = of == "bm25" ? "BM25" : of == "hybrid" ? "the start with BM25" : "";
+  gain.rival = of == "bm25" ? "BM25" : of == "hybrid" ? "the start when both have BM25" : "";
   gain.metrics = metrics;
+  gain.lower_is_better =
+      !metrics.empty() &&
+      find_metric_row(split_figure_name(metrics[0]).metric).better == Better::kLower;
   gain.start = gain.trained = {0};
   std::vector<std::string> names;
   std::vector<Drawn> drawn;

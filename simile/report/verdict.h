@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of training brought, in words: the weights before the first step beside those it ended
-// with, on the same examples, and beside what costs no training. The first line decides:
+// The verdict on a training run, in words: it compares the final weights with those before the
+// first step, on the same examples, and with baselines without training. The first line decides:
 //
 //   verdict: helped; test map 61.20 -> 71.40 (+10.20, 95 % interval +8.31 to +12.15, 435 queries)
 //   verdict: undecided, still below BM25 (38.20 against 40.90): do not use; test map ...
 //
-// The interval is that of bootstrap_interval() (simile/metric/significance.h) with seed 1: examples
-// are drawn, and both sides scored on the same ones. Of a mean over several sets each set is drawn
-// from on its own. There are 10,000 samples; of more than 5,000 examples fewer, 5e7 / examples, but
-// at least 1,000. Thresholds of pairs stay as they were chosen on all examples. The interval tells
-// of other examples of the same kind, not of other seeds.
+// The interval is that of bootstrap_interval() (simile/metric/significance.h) with seed 1: it draws
+// examples and scores both sides on the same ones. For a mean over several sets, it draws from each
+// set separately. It takes 10,000 samples; with more than 5,000 examples 5e7 / examples, but at
+// least 1,000. Thresholds of pairs stay as chosen on all examples. The interval covers other
+// examples of the same kind, not other seeds.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace simile {
 
-// What a model gave on several evaluations: a report of each, and the predictions behind it.
+// A model's results on several evaluations: a report of each, and the predictions behind it.
 struct Scores {
   std::vector<Report> reports;
   std::vector<Predictions> predictions;
@@ -56,10 +56,9 @@ struct Gain {
   bool is_fraction() const;   // shown x 100
 };
 
-// Measures the mean of `metrics`, each EVALUATION.METRIC. "majority" takes from `start` no more than that
-// it has the metrics. Nothing where a side lacks one of them, or there are no such examples; no
-// interval where a metric cannot be computed from the predictions. Errors (kInput): predictions
-// that are not of the same examples.
+// Measures the mean of `metrics`, each EVALUATION.METRIC. "majority" only checks that `start` has
+// them. None if a side lacks one, or without such examples; no interval if predictions do not give
+// a metric. Errors (kInput): predictions of other examples.
 std::optional<Gain> measure_gain(const std::string& of, const std::vector<std::string>& metrics,
                                  const Scores& start, const Scores& trained);
 
@@ -73,8 +72,8 @@ struct Verdict {
 
   const Gain* find(const std::string& of) const;  // null where there is none
 
-  // "helped" or "hurt" where the interval of the first gain lies on one side of 0, "undecided" where
-  // it does not or there is none, "nothing gained" where all runs kept their start, or "none".
+  // "helped" or "hurt" if the first gain's interval lies on one side of 0, "undecided" if it does
+  // not or there is none, "nothing gained" if all runs kept their start, or "none".
   std::string word() const;
 
   // The first line without its end, metrics x 100, and a line for each further gain.
@@ -83,14 +82,14 @@ struct Verdict {
   std::string to_text() const;  // all of them, the further ones indented
 
   // {"line", "word", "details", "runs", "start_kept", "gains": [{"of", "metrics", "start",
-  // "trained", "difference", ...}], "stages_that_kept_their_start", "causes"} with fractions; a gain
-  // has "interval" {"low", "high", "confidence", "samples", "over"} or "no_interval", of several
-  // runs also "differences" and their "deviation"; start, trained and difference are means then.
+  // "trained", "difference", ...}], "stages_that_kept_their_start", "causes"} with fractions; a
+  // gain has "interval" {"low", "high", "confidence", "samples", "over"} or "no_interval"; for
+  // several runs also "differences" and their "deviation", and the other figures are means.
   std::string to_json() const;
 };
 
-// Joins runs of one recipe with several seeds, or "folds", one at least. Gains that not all runs have are
-// dropped. The interval is that of the mean over the runs: each example is drawn with all its seeds.
+// Joins one or more runs of one recipe over seeds, or "folds". Drops gains that not all runs have.
+// The interval is that of the mean over the runs: each example is drawn with all its seeds.
 Verdict join_verdicts(const std::vector<Verdict>& runs, const std::string& over = "seeds");
 
 }  // namespace simile

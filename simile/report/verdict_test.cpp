@@ -75,7 +75,7 @@ TEST(Verdict, OfARankingIsAPairedBootstrapOverItsQueries) {
   ASSERT_TRUE(gain);
   const Spread spread = spread_of_difference(before, after);
   EXPECT_DOUBLE_EQ(gain->difference(), spread.mean);
-  // Of a mean it is about that of the normal distribution.
+  // For a mean, the interval is about that of the normal distribution.
   const double error = 1.96 * spread.deviation / std::sqrt(300.0);
   ASSERT_TRUE(gain->interval);
   EXPECT_NEAR(gain->interval->low, spread.mean - error, 0.05 * error);
@@ -229,7 +229,7 @@ Gain gain_of(const std::string& of, double start, double trained, double width) 
   gain.examples = 400;
   gain.unit = of == "majority" ? "texts" : "queries";
   gain.rival = of == "bm25"     ? "BM25"
-               : of == "hybrid" ? "the start with BM25"
+               : of == "hybrid" ? "the start when both have BM25"
                                 : "always answering 'spam'";
   return gain;
 }
@@ -270,17 +270,17 @@ TEST(Verdict, TheFirstLineDecides) {
       // The start with BM25.
       {{helped, gain_of("hybrid", 0.4, 0.45, 0.02)}, "helped"},
       {{helped, gain_of("hybrid", 0.4, 0.39, 0.02)},
-       "helped, but no better than the start with BM25 (39.00 against 40.00)"},
+       "helped, but no better than the start when both have BM25 (39.00 against 40.00)"},
       {{helped, gain_of("hybrid", 0.4, 0.41, 0.02)},
-       "helped, but not surely better than the start with BM25 (41.00 against 40.00)"},
+       "helped, but not surely better than the start when both have BM25 (41.00 against 40.00)"},
       {{helped, gain_of("hybrid", 0.4, 0.45, 0.02), gain_of("bm25", 0.409, 0.3, 0.02)},
        "helped, but still below BM25 (30.00 against 40.90): do not use without BM25 (with it "
        "45.00)"},
       {{helped, gain_of("seen", 0.2, 0.4, 0.05), gain_of("unseen", 0.2, 0.2, 0.05),
         gain_of("hybrid", 0.4, 0.4, 0), gain_of("bm25", 0.409, 0.3, 0.02)},
        "helped, but only on documents that training saw (others undecided, +0.00), still below "
-       "BM25 (30.00 against 40.90): do not use, no better than the start with BM25 (40.00 against "
-       "40.00)"},
+       "BM25 (30.00 against 40.90): do not use, no better than the start when both have BM25 "
+       "(40.00 against 40.00)"},
       // Classes.
       {{helped, gain_of("majority", 0.2, 0.3, 0.02)}, "helped"},
       {{helped, gain_of("majority", 0.3, 0.3, 0)},

@@ -15,8 +15,8 @@ namespace simile {
 namespace {
 
 constexpr int kLongestRetry = 60;  // seconds
-// What has waited no longer is computed without asking whether anybody waits: a client that ends
-// its side with its request has not left.
+// Requests that waited no longer than this are computed without asking whether their client is
+// still there: a client that closes its sending side after its request has not left.
 constexpr auto kShortWait = std::chrono::milliseconds(20);
 constexpr double kNewSpeed = 0.25;  // weight of the last batch in the mean speed
 
@@ -45,7 +45,7 @@ BatchingWorker::BatchingWorker(Encode encode, const ServeLimits& limits, Metrics
     : encode_(std::move(encode)), limits_(limits), metrics_(metrics) {
   try {
     for (int team = 0; team < teams; ++team) {
-      // A new thread would begin with all processors, whatever was asked for.
+      // A new thread would start with all processors, whatever was set.
       threads_.emplace_back([this, threads = thread_count()] {
         set_thread_count(threads);
         work();
@@ -99,7 +99,7 @@ void BatchingWorker::run(std::function<void()> work, int64_t texts, int64_t toke
 void BatchingWorker::submit(const JobPointer& job, const Patience& patience, WorkTimes& times) {
   job->has_left = patience.has_left;
   std::unique_lock<std::mutex> lock(mutex_);
-  SIMILE_REQUEST_CHECK(!stopping_, Refusal::kStopping, "the server is stopping");
+  SIMILE_REQUEST_CHECK(!stopping_, Refusal::kUnready, "the server is stopping");
   const bool fits = queue_.empty() || (queued_texts_ + job->texts <= limits_.queue_texts &&
                                        queued_tokens_ + job->tokens <= limits_.queue_tokens);
   SIMILE_REQUEST_CHECK(fits, Refusal::kOverloaded,
@@ -117,7 +117,8 @@ void BatchingWorker::submit(const JobPointer& job, const Patience& patience, Wor
   }
   times.queue_seconds += job->times.queue_seconds;
   times.compute_seconds += job->times.compute_seconds;
-  if (job->error) std::rethrow_exception(job->error);
+  // Taken out, so that the thread that catches it is the one that frees it.
+  if (job->error) std::rethrow_exception(std::exchange(job->error, nullptr));
 }
 
 BatchingWorker::Queue::iterator BatchingWorker::take_out(Queue::iterator at) {
@@ -156,7 +157,7 @@ void BatchingWorker::work() {
   }
 }
 
-// Of those at the front, so many as may be taken now: the others are looked at when their turn
+// Looks only at the front requests that may be taken now; the others are checked when their turn
 // comes.
 void BatchingWorker::drop_left() {
   const ServeClock::time_point long_ago = ServeClock::now() - kShortWait;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What computes for all connections: requests wait in one queue and sequences of several requests
-// are encoded together, so that there are few computing threads however many connections there are.
+// Computes for all connections. Requests wait in one queue, and sequences of several requests are
+// encoded together, so that few threads compute however many connections there are.
 //
 // One thread takes the batches, or two in turns, each with a team of thread_count() threads: while
 // one team waits for its slowest member, for a processor that a connection took, or hands out its
 // vectors, the other computes.
 //
-// First come, first served. A batch is made of the requests at the front of the queue as long as
-// their tokens sum to no more than batch_tokens; a larger request makes a batch of its own (which
-// SentenceEncoder cuts). A sequence's vector does not depend on its batch, so nobody sees who was
-// encoded with whom. A request whose client left while it waited for more than 20 ms is dropped.
+// First come, first served. A batch takes requests from the front of the queue while their tokens
+// sum to at most batch_tokens; a larger request is a batch of its own (which SentenceEncoder cuts).
+// A sequence's vector does not depend on its batch. A request that has waited over 20 ms is dropped
+// if its client has disconnected.
 //
-// The queue is bounded by the texts and tokens that wait, those being computed not counted; an
-// empty queue takes any request. All methods may be called by any number of threads.
+// The queue is bounded by the waiting texts and tokens, not counting those being computed; an empty
+// queue takes any request. All methods may be called by any number of threads.
 #pragma once
 
 #include <chrono>
@@ -56,24 +56,24 @@ class BatchingWorker {
   // Vectors [sequences, D], row i for sequence i.
   using Encode = std::function<Matrix<float>(const Sequences&)>;
 
-  // Of `limits` the batch and the queue count. Each batch is noted in `metrics`, which must outlive
+  // Uses the batch and queue sizes of `limits`. Counts each batch in `metrics`, which must outlive
   // the worker. With several `teams`, `encode` may be called by as many threads at once.
   BatchingWorker(Encode encode, const ServeLimits& limits, Metrics& metrics, int teams = 1);
   ~BatchingWorker();  // as stop()
 
   // Waits for the vectors of `sequences`; adds to `times`. Errors (RequestError): kOverloaded when
   // the queue is full, kLate when they were not begun before the deadline or not ready then,
-  // kLeft when the client left before they were begun, kStopping after stop(); and whatever
+  // kLeft when the client left before they were begun, kUnready after stop(); and whatever
   // encoding throws.
   Matrix<float> encode(Sequences sequences, const Patience& patience, WorkTimes& times);
 
   // Waits until `work` ran on a thread of the worker, in no batch with others. It may still run
-  // when kLate was thrown: it owns what it uses. `texts` and `tokens` are what it counts in the
+  // after kLate was thrown, so it must own its data. `texts` and `tokens` are its size in the
   // queue. Errors: the same.
   void run(std::function<void()> work, int64_t texts, int64_t tokens, const Patience& patience,
            WorkTimes& times);
 
-  // Takes nothing more, computes what waits, and ends the threads. May be called more than once.
+  // Accepts no more work, computes the waiting requests, ends the threads. May be called again.
   void stop();
 
   int64_t waiting() const;  // requests in the queue

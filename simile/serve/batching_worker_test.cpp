@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 using Sequences = BatchingWorker::Sequences;
 
-// Vectors that tell the sequence: its sum and its length.
+// Vectors that identify the sequence: its sum and its length.
 Matrix<float> encode_plainly(const Sequences& sequences) {
   Matrix<float> vectors(static_cast<int64_t>(sequences.size()), 2);
   for (size_t i = 0; i < sequences.size(); ++i) {
@@ -96,7 +96,7 @@ TEST(BatchingWorker, MergesWhatWaitsInOrderUpToTheBudget) {
   }
   held.worker.stop();
   EXPECT_THAT(held.batches, ElementsAre(1u, 2u, 2u, 1u));
-  EXPECT_THAT(held.metrics.text(0), HasSubstr("te_batch_next_tokens_sum 16\n"));
+  EXPECT_THAT(held.metrics.text(), HasSubstr("te_batch_next_tokens_sum 16\n"));
 }
 
 TEST(BatchingWorker, AFullQueueRefusesButAnEmptyOneTakesAnything) {
@@ -176,7 +176,7 @@ TEST(BatchingWorker, StoppingComputesWhatWaitsAndTakesNothingMore) {
     try {
       held.worker.encode(sequences_of(1, 1), soon, times);
     } catch (const RequestError& error) {
-      if (error.refusal() == Refusal::kStopping) refused = error.what();
+      if (error.refusal() == Refusal::kUnready) refused = error.what();
     }
   }
   held.let_on();

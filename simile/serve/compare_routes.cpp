@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /similarity and /rerank.
+// /similarity, and /rerank in the forms of TEI, Cohere and Jina.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include "simile/eval/embedding_scorer.h"
 #include "simile/serve/detail/route_row.h"
 #include "simile/serve/request_error.h"
-#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {
@@ -47,6 +46,51 @@ struct RerankRequest : ReadingKeys {
   }
 };
 
+// Cohere's and Jina's.
+struct RerankDocumentsRequest {
+  struct TextDocument {
+    std::string text;
+    void visit(OptionVisitor& v) { v.required("text", text); }
+  };
+  std::string model, query;
+  ConfigNode documents;
+  std::optional<int64_t> top_n;
+  bool return_documents = false;
+  void visit(OptionVisitor& v) {
+    v.field("model", model, {kModelNameHelp});
+    v.field("query", query, full_text("The query"));
+    v.field("documents", documents,
+            OptionInfo{"The texts, each as it is or as an object with `text`"}
+                .required()
+                .shaped_as<std::vector<std::string>, std::vector<TextDocument>>());
+    v.field("top_n", top_n, {"How many of the best are given (default: all)", "", 1});
+    v.field("return_documents", return_documents, {"Repeat the texts in the answer"});
+  }
+};
+
+struct RerankDocumentsReply {
+  using TextDocument = RerankDocumentsRequest::TextDocument;
+  struct Result {
+    int64_t index = 0;
+    double relevance_score = 0;
+    std::optional<TextDocument> document;
+    void visit(OptionVisitor& v) {
+      v.required("index", index, "Which of the documents");
+      v.required("relevance_score", relevance_score, "Higher is better");
+      v.field("document", document, {"With return_documents"});
+    }
+  };
+  std::string object = "list", model;
+  std::vector<Result> results;
+  Usage usage;
+  void visit(OptionVisitor& v) {
+    v.required("object", object);
+    v.required("model", model);
+    v.required("results", results, "Best first");
+    v.required("usage", usage);
+  }
+};
+
 struct Rank {
   int64_t index = 0;
   std::optional<std::string> text;
@@ -58,104 +102,80 @@ struct Rank {
   }
 };
 
-// The similarity of the first vector with each of the others, as `simile similarity` computes it.
-std::vector<double> compare_with_first(const Matrix<float>& vectors, Similarity similarity) {
-  std::vector<std::string> left, right;
-  for (int64_t i = 1; i < vectors.rows; ++i) {
-    left.push_back("0");
-    right.push_back(std::to_string(i));
-  }
-  const auto row_of = [&](const std::vector<std::string>& names) {
-    Matrix<float> rows(static_cast<int64_t>(names.size()), vectors.cols);
-    for (int64_t i = 0; i < rows.rows; ++i) {
-      const float* row = vectors.row(std::stoll(names[i]));
-      std::copy(row, row + rows.cols, rows.row(i));
-    }
-    return rows;
-  };
-  return EmbeddingScorer("model", row_of, similarity).score_pairs(left, right);
-}
-
+// The similarity of the first text with each of the others, as `simile similarity` computes it.
 std::vector<double> compare_texts(const Engine& engine, const RouteCall& call,
                                   const std::vector<TextGroup>& groups) {
   const ModelSettings& settings = engine.model().encoder->settings();
   const Matrix<float> vectors =
       engine.embedder().embed(groups, {settings.normalize, 0}, call.patience, call.cost);
-  return compare_with_first(vectors, parse_similarity(settings.similarity));
-}
-
-int64_t count_tokens(const Reranker& reranker, const std::string& query,
-                     const std::vector<std::string>& texts) {
-  const Tokenizer& tokenizer = reranker.encoder().tokenizer();
-  std::vector<int32_t> ids;
-  const auto count = [&](const std::string& text) {
-    ids.clear();
-    tokenizer.encode_ids(text, ids);
-    return static_cast<int64_t>(ids.size());
-  };
-  const int64_t of_query = count(query);
-  int64_t tokens = 0;
-  for (const std::string& text : texts) tokens += of_query + count(text);
-  return std::min(tokens, static_cast<int64_t>(texts.size()) * tokenizer.max_length());
-}
-
-void check_for_head(bool good, const char* param, const std::string& why) {
-  SIMILE_REQUEST_CHECK(good, Refusal::kInvalid, fmt::format("\"{}\": {}", param, why), param);
-}
-
-// That no text and the query have more tokens together than the head reads.
-void check_lengths(const Reranker& reranker, const std::string& query,
-                   const std::vector<std::string>& texts) {
-  const ModelSettings& settings = reranker.encoder().settings();
-  const auto lowered = [&](const std::string& text) {
-    return settings.lower_case ? lower_text(text) : text;
-  };
-  Tokenizer tokenizer = reranker.encoder().tokenizer();
-  const int64_t limit = tokenizer.max_length();
-  tokenizer.set_max_length(limit + 1);
-  for (const std::string& text : texts) {
-    const auto tokens = tokenizer.encode_pair(lowered(query), lowered(text)).ids.size();
-    check_for_head(static_cast<int64_t>(tokens) <= limit, "truncate",
-                   fmt::format("false, but the query and a text have more than the {} tokens that "
-                               "the head reads",
-                               limit));
+  const Similarity similarity = parse_similarity(settings.similarity);
+  std::vector<double> scores;
+  for (int64_t i = 1; i < vectors.rows; ++i) {
+    scores.push_back(compare_exactly(similarity, vectors.row(0), vectors.row(i), vectors.cols));
   }
+  return scores;
 }
 
-// What a head that reads both texts together cannot do is refused, not left out.
-void check_request_for_head(const Reranker& reranker, const RerankRequest& request) {
-  check_for_head(!request.group(request.texts).truncate_left, "truncation_direction",
-                 "query and text are read together, and the longer one loses its end");
-  check_for_head(request.prompt_name.empty(), "prompt_name",
-                 "query and text are read together, without a prompt");
-  if (!request.truncate) check_lengths(reranker, request.query, request.texts);
+// Rejects options that have no effect with a head that reads both texts together.
+void check_request_for_head(const RerankRequest& request) {
+  SIMILE_REQUEST_CHECK(!request.group(request.texts).truncate_left, Refusal::kInvalid,
+                       "\"truncation_direction\": query and text are read together, and the longer "
+                       "one loses its end",
+                       "truncation_direction");
+  SIMILE_REQUEST_CHECK(request.prompt_name.empty(), Refusal::kInvalid,
+                       "\"prompt_name\": query and text are read together, without a prompt",
+                       "prompt_name");
 }
 
 std::vector<double> score_by_head(const Engine& engine, const RouteCall& call,
                                   const RerankRequest& request) {
-  call.cost.texts = static_cast<int64_t>(request.texts.size());
-  call.cost.tokens = count_tokens(*engine.model().reranker, request.query, request.texts);
   const auto scores = std::make_shared<std::vector<double>>();
-  const auto work = [reranker = engine.model().reranker, query = request.query,
-                     texts = request.texts, raw = request.raw_scores, scores] {
-    *scores = reranker->score(query, texts, silent_events(), nullptr, raw);
-  };
-  engine.embedder().worker().run(work, call.cost.texts, call.cost.tokens, call.patience,
-                                 call.cost.times);
+  run_head(engine, call, request.texts, request.truncate,
+           [reranker = engine.model().reranker, request, scores](EncodeCounts& counts) {
+             *scores = reranker->score(request.query, request.texts, silent_events(), &counts,
+                                       request.raw_scores);
+           });
   return std::move(*scores);
 }
 
-std::vector<Rank> rank(const std::vector<double>& scores, const std::vector<std::string>& texts,
-                       bool with_text) {
-  std::vector<Rank> ranks(scores.size());
-  for (size_t i = 0; i < scores.size(); ++i) {
-    ranks[i].index = static_cast<int64_t>(i);
-    if (with_text) ranks[i].text = texts[i];
-    ranks[i].score = scores[i];
+// The texts best first. So many at a time wait in the queue and are scored, so that other requests
+// come between.
+std::vector<Rank> rank(const Engine& engine, const RouteCall& call, const RerankRequest& request) {
+  call.cost.ranks = true;
+  const Reranker* const reranker = engine.model().reranker.get();
+  if (reranker != nullptr) check_request_for_head(request);
+  std::vector<Rank> ranks;
+  RerankRequest part = request;
+  const size_t count = request.texts.size();
+  const auto together = static_cast<size_t>(engine.limits().request_texts);
+  for (size_t begin = 0; begin < count; begin += together) {
+    part.texts.assign(request.texts.begin() + begin,
+                      request.texts.begin() + std::min(begin + together, count));
+    const std::vector<double> scores =
+        reranker != nullptr
+            ? score_by_head(engine, call, part)
+            : compare_texts(engine, call,
+                            {part.group(std::vector<std::string>{part.query}, TextRole::kQuery),
+                             part.group(part.texts, TextRole::kDocument)});
+    for (const double score : scores) {
+      const auto index = static_cast<int64_t>(ranks.size());
+      ranks.push_back({index, std::nullopt, score});
+      if (request.return_text) ranks.back().text = request.texts[static_cast<size_t>(index)];
+    }
   }
   std::stable_sort(ranks.begin(), ranks.end(),
                    [](const Rank& a, const Rank& b) { return a.score > b.score; });
   return ranks;
+}
+
+template <typename T>
+Written<T> ranked_reply(const Engine& engine, const T& value) {
+  Reply reply = json_reply(value);
+  const Reranker* const reranker = engine.model().reranker.get();
+  reply.headers.emplace_back("x-rerank-by", reranker != nullptr
+                                                ? "head " + reranker->head().settings().name
+                                                : engine.model().encoder->settings().similarity);
+  return {std::move(reply)};
 }
 
 std::vector<double> answer_similarity(const Engine& engine, const RouteCall& call,
@@ -167,20 +187,25 @@ std::vector<double> answer_similarity(const Engine& engine, const RouteCall& cal
 
 Written<std::vector<Rank>> answer_rerank(const Engine& engine, const RouteCall& call,
                                          const RerankRequest& request) {
-  call.cost.ranks = true;
-  const std::vector<std::string> query = {request.query};
-  const Reranker* const reranker = engine.model().reranker.get();
-  if (reranker != nullptr) check_request_for_head(*reranker, request);
-  const std::vector<double> scores =
-      reranker != nullptr ? score_by_head(engine, call, request)
-                          : compare_texts(engine, call,
-                                          {request.group(query, TextRole::kQuery),
-                                           request.group(request.texts, TextRole::kDocument)});
-  Reply reply = json_reply(rank(scores, request.texts, request.return_text));
-  const std::string& similarity = engine.model().encoder->settings().similarity;
-  reply.headers.emplace_back(
-      "x-rerank-by", reranker != nullptr ? "head " + reranker->head().settings().name : similarity);
-  return {std::move(reply)};
+  return ranked_reply(engine, rank(engine, call, request));
+}
+
+Written<RerankDocumentsReply> answer_rerank_documents(const Engine& engine, const RouteCall& call,
+                                                      const RerankDocumentsRequest& request) {
+  if (!request.model.empty()) check_model(engine, call, request.model);
+  RerankRequest ranked;
+  ranked.query = request.query;
+  ranked.texts = read_documents(request.documents, "documents", engine.limits());
+  ranked.return_text = request.return_documents;
+  RerankDocumentsReply reply;
+  for (const Rank& one : rank(engine, call, ranked)) {
+    if (static_cast<int64_t>(reply.results.size()) == request.top_n) break;
+    reply.results.push_back({one.index, one.score, std::nullopt});
+    if (one.text) reply.results.back().document = {*one.text};
+  }
+  reply.model = engine.name();
+  reply.usage = {call.cost.tokens, call.cost.tokens};
+  return ranked_reply(engine, reply);
 }
 
 }  // namespace
@@ -193,7 +218,12 @@ std::vector<Route> compare_routes() {
                 "Texts in the order in which they answer a query: by a head that reads both "
                 "together, or, where the model has none, by the similarity of vectors (header "
                 "x-rerank-by). A head takes no prompt, and cuts the longer text at its end",
-                answer_rerank)};
+                answer_rerank),
+          route("rerankDocuments", "POST", "/v1/rerank",
+                "The same in the form of Jina and Cohere; of --bulk-texts documents at most",
+                answer_rerank_documents, {Refusal::kUnknownModel}, BodySize::kBulk),
+          route("rerankDocumentsByV2", "POST", "/v2/rerank", "The same, where Cohere has it now",
+                answer_rerank_documents, {Refusal::kUnknownModel}, BodySize::kBulk)};
 }
 
 }  // namespace simile::detail

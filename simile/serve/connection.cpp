@@ -1,322 +1,329 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/serve/detail/connection.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <netdb.h>
+#include <malloc.h>
 #include <openssl/err.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/status.hpp>
 #include <utility>
 
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 #include "simile/serve/request_error.h"
 
 namespace simile::detail {
 namespace {
 
-constexpr size_t kMostHeaderBytes = 32768;
-constexpr size_t kLengthDigits = 15;  // of a Content-Length that we look at
-constexpr size_t kLongestPath = 500;
-constexpr size_t kReceiveBytes = 16384;
-constexpr auto kGraceOfRequest = std::chrono::seconds(2);  // from the stop on
-constexpr auto kGraceOfFresh = std::chrono::seconds(1);
-constexpr auto kLingerTime = std::chrono::seconds(2);
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
-int milliseconds_until(ServeClock::time_point deadline) {
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - ServeClock::now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left + 1, 0, 3600 * 1000));
-}
+constexpr size_t kUsualRead = 4096, kBodyRead = 16384;
+constexpr auto kGraceOfRequest = seconds(2);  // from the stop on
+constexpr auto kGraceOfFresh = seconds(1);
+constexpr auto kLingerTime = seconds(2);
+constexpr auto kTidyAfter = seconds(1);
 
-// The events of `socket`, and of `other` where it is not -1; none at the deadline.
-struct Ready {
-  bool socket = false, other = false;
-};
+// TLS 1.2 with a key exchange that a stolen key of the server does not open; TLS 1.3 has no other.
+constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
-Ready wait_for(int socket, short events, int other, ServeClock::time_point deadline) {
-  pollfd watched[2] = {{socket, events, 0}, {other, POLLIN, 0}};
-  for (;;) {
-    const int count = poll(watched, 2, milliseconds_until(deadline));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return {};
-    return {watched[0].revents != 0, watched[1].revents != 0};
-  }
-}
-
-void check_tls(bool good, const std::string& file, const char* what) {
-  if (good) return;
-  char reason[256] = "unknown reason";
-  if (const unsigned long code = ERR_get_error()) ERR_error_string_n(code, reason, sizeof(reason));
-  ERR_clear_error();
-  throw_error(ErrorKind::kInput, "{}: {} ({})", file, what, reason);
-}
-
-int most(size_t size) {
-  return static_cast<int>(std::min<size_t>(size, std::numeric_limits<int>::max()));
+std::string http_date() {
+  return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr)));
 }
 
 }  // namespace
 
-std::shared_ptr<SSL_CTX> load_tls(const std::string& certificates, const std::string& key) {
-  const std::shared_ptr<SSL_CTX> tls(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
-  SIMILE_CHECK(tls != nullptr, ErrorKind::kFailed, "OpenSSL has no TLS");
+std::shared_ptr<TlsContext> load_tls(const std::string& certificates, const std::string& key) {
+  auto tls = std::make_shared<TlsContext>(TlsContext::tls_server);
+  SSL_CTX* const raw = tls->native_handle();
+  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  SSL_CTX_set_cipher_list(raw, kCiphers);
+  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
+  const auto is_encrypted = std::make_shared<bool>(false);
+  tls->set_password_callback([is_encrypted](size_t, TlsContext::password_purpose) {
+    *is_encrypted = true;
+    return std::string();
+  });
   ERR_clear_error();
-  SSL_CTX_set_min_proto_version(tls.get(), TLS1_2_VERSION);
-  SSL_CTX_set_mode(tls.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  check_tls(SSL_CTX_use_certificate_chain_file(tls.get(), certificates.c_str()) == 1, certificates,
-            "no PEM file with a certificate that can be used");
-  check_tls(SSL_CTX_use_PrivateKey_file(tls.get(), key.c_str(), SSL_FILETYPE_PEM) == 1, key,
-            "no PEM file with the private key of the certificate");
+  error_code error;
+  tls->use_certificate_chain(asio::buffer(read_file(certificates)), error);
+  SIMILE_CHECK(!error, ErrorKind::kInput,
+               "{}: no PEM file with a certificate that can be used ({})", certificates,
+               error.message());
+  tls->use_private_key(asio::buffer(read_file(key)), TlsContext::pem, error);
+  SIMILE_CHECK(!*is_encrypted, ErrorKind::kInput,
+               "{}: the private key is encrypted; give one without a pass phrase, which "
+               "openssl pkey -in FILE -out NEW writes",
+               key);
+  SIMILE_CHECK(!error, ErrorKind::kInput,
+               "{}: no PEM file with the private key of the certificate ({})", key,
+               error.message());
   return tls;
 }
 
-SocketAddress peer_of(int socket) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  char host[NI_MAXHOST] = "", service[NI_MAXSERV] = "0";
-  if (getpeername(socket, plain, &size) != 0) return {};
-  if (getnameinfo(plain, size, host, sizeof(host), service, sizeof(service),
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {};
+bool Shared::run(std::function<void()> work, std::function<void()> done) {
+  if (busy_ == static_cast<size_t>(options.requests)) return false;
+  if (busy_ == threads_.size()) {
+    try {
+      threads_.emplace_back([this] { work_.run(); });
+    } catch (const std::system_error&) {  // the system has no more threads
+      if (threads_.empty()) return false;
+    }
   }
-  return {host, std::atoi(service)};
-}
-
-Connection::Connection(int socket, SSL_CTX* tls, int stop_signal)
-    : socket_(socket), stop_signal_(stop_signal), input_(kReceiveBytes) {
-  if (tls == nullptr) return;
-  tls_.reset(SSL_new(tls));
-  if (tls_ != nullptr && SSL_set_fd(tls_.get(), socket) == 1) SSL_set_accept_state(tls_.get());
-}
-
-Connection::~Connection() {
-  end_tls();
-  close(socket_);
-}
-
-void Connection::end_tls() {
-  if (tls_ != nullptr && SSL_is_init_finished(tls_.get())) SSL_shutdown(tls_.get());
-}
-
-Connection::Step Connection::step_of(ssize_t moved, short events) const {
-  if (moved > 0) return {static_cast<size_t>(moved), 0};
-  if (tls_ == nullptr) {
-    const bool later = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-    return {0, later ? events : short{0}};
-  }
-  switch (SSL_get_error(tls_.get(), static_cast<int>(moved))) {
-    case SSL_ERROR_WANT_READ:
-      return {0, POLLIN};
-    case SSL_ERROR_WANT_WRITE:
-      return {0, POLLOUT};
-    default:
-      return {0, 0};
-  }
-}
-
-bool Connection::await_request(std::chrono::seconds limit, bool fresh) {
-  if (input_read_ < input_end_) return true;
-  ServeClock::time_point deadline = ServeClock::now();
-  if (!stopping_) deadline += limit;  // it may have been told to while it answered
-  return await(POLLIN, fresh ? kGraceOfFresh : std::chrono::seconds(0), deadline);
-}
-
-void Connection::begin_request(ServeClock::time_point deadline) {
-  deadline_ = deadline;
-  if (stopping_) deadline_ = std::min(deadline_, ServeClock::now() + kGraceOfRequest);
-  in_headers_ = true;
-  header_bytes_ = body_read_ = body_expected_ = 0;
-}
-
-bool Connection::await(short events, std::chrono::seconds grace, ServeClock::time_point& deadline) {
-  for (;;) {
-    const Ready ready = wait_for(socket(), events, stopping_ ? -1 : stop_signal_, deadline);
-    if (ready.socket) return true;
-    if (!ready.other) return false;
-    stopping_ = true;
-    deadline = std::min(deadline, ServeClock::now() + grace);
-  }
-}
-
-bool Connection::fill() {
-  if (!flush(deadline_)) return false;
-  input_end_ = input_read_ = 0;
-  Step step;
-  do {
-    ERR_clear_error();
-    step = step_of(tls_ == nullptr ? recv(socket_, input_.data(), input_.size(), MSG_DONTWAIT)
-                                   : SSL_read(tls_.get(), input_.data(), most(input_.size())),
-                   POLLIN);
-  } while (step.events != 0 && await(step.events, kGraceOfRequest, deadline_));
-  input_end_ = step.bytes;
-  return step.bytes > 0;
-}
-
-ssize_t Connection::read(char* bytes, size_t size) {
-  if (input_read_ == input_end_ && !fill()) return -1;
-  const size_t count = std::min(size, input_end_ - input_read_);
-  (in_headers_ ? header_bytes_ : body_read_) += count;
-  if (header_bytes_ > kMostHeaderBytes) return -1;
-  std::memcpy(bytes, input_.data() + input_read_, count);
-  input_read_ += count;
-  return static_cast<ssize_t>(count);
-}
-
-ssize_t Connection::write(const char* bytes, size_t size) {
-  output_.append(bytes, size);
-  return static_cast<ssize_t>(size);
-}
-
-bool Connection::other_side_ended() const {
-  pollfd watched = {socket(), POLLRDHUP, 0};
-  return poll(&watched, 1, 0) > 0 && (watched.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
-bool Connection::flush(ServeClock::time_point deadline) {
-  size_t sent = 0;
-  while (sent < output_.size()) {
-    const char* const bytes = output_.data() + sent;
-    const size_t size = output_.size() - sent;
-    ERR_clear_error();
-    const Step step =
-        step_of(tls_ == nullptr ? send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT)
-                                : SSL_write(tls_.get(), bytes, most(size)),
-                POLLOUT);
-    sent += step.bytes;
-    const bool over = step.bytes == 0 && step.events == 0;
-    if (over || (step.events != 0 && !wait_for(socket(), step.events, -1, deadline).socket)) break;
-  }
-  const bool all = sent == output_.size();
-  output_.clear();
-  return all;
-}
-
-void Connection::linger() {
-  end_tls();
-  shutdown(socket_, SHUT_WR);
-  const ServeClock::time_point end = ServeClock::now() + kLingerTime;
-  char dropped[kReceiveBytes];
-  while (ServeClock::now() < end && wait_for(socket(), POLLIN, -1, end).socket) {
-    if (recv(socket(), dropped, sizeof(dropped), MSG_DONTWAIT) <= 0) return;
-  }
-}
-
-void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
-  if (!remote_) remote_ = peer_of(socket());
-  ip = remote_->ip;
-  port = remote_->port;
-}
-
-ConnectionThreads::ConnectionThreads(size_t most_threads, size_t most_waiting,
-                                     std::function<void(int)> serve)
-    : most_threads_(most_threads), most_waiting_(most_waiting), serve_(std::move(serve)) {}
-
-ConnectionThreads::~ConnectionThreads() { finish(); }
-
-bool ConnectionThreads::add(int socket) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (waiting_.size() >= idle_ + most_waiting_) return false;
-  waiting_.push_back(socket);
-  if (waiting_.size() > idle_ && threads_.size() < most_threads_) {
-    threads_.emplace_back([this] { work(); });
-  } else {
-    wake_.notify_one();
-  }
+  ++busy_;
+  asio::post(work_, [this, work = std::move(work), done = std::move(done),
+                     guard = asio::make_work_guard(connections)] {
+    work();
+    asio::post(connections, [this, done] {
+      --busy_;
+      touch();
+      done();
+    });
+  });
   return true;
 }
 
-bool ConnectionThreads::is_waiting() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return threads_.size() == most_threads_ && waiting_.size() > idle_;
+void Shared::tidy(ServeClock::time_point now) {
+  if (!is_untidy_ || busy_ > 0 || now - last_touch_ < kTidyAfter) return;
+  run([] { malloc_trim(0); }, [this] { is_untidy_ = false; });
 }
 
-void ConnectionThreads::finish() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    finishing_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+void Shared::finish() {
+  keep_.reset();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
-void ConnectionThreads::work() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    ++idle_;
-    wake_.wait(lock, [this] { return finishing_ || !waiting_.empty(); });
-    --idle_;
-    if (waiting_.empty()) return;
-    const int socket = waiting_.front();
-    waiting_.pop_front();
-    lock.unlock();
-    serve_(socket);
-    lock.lock();
-  }
+Connection::Connection(Socket socket, std::shared_ptr<TlsContext> tls, Shared& shared)
+    : socket_(std::move(socket)), context_(std::move(tls)), shared_(shared) {
+  error_code error;
+  const auto peer = socket_.remote_endpoint(error);
+  if (!error) address_ = peer.address().to_string();
+  socket_.set_option(asio::ip::tcp::no_delay(true), error);
+  if (context_ != nullptr) tls_.emplace(socket_, *context_);
 }
 
-bool is_chunked(const httplib::Request& request) { return request.has_header("Transfer-Encoding"); }
-
-size_t content_length(const httplib::Request& request) {
-  const std::string digits = request.get_header_value("Content-Length");
-  if (digits.size() > kLengthDigits) return 0;  // check_request() refuses it
-  return std::strtoull(digits.c_str(), nullptr, 10);
+int Connection::idleness() const {
+  if (!is_open()) return 3;
+  if (state_ == State::kIdle || state_ == State::kClosing) return 2;
+  return state_ == State::kHandshake || state_ == State::kHeaders ? 1 : 0;
 }
 
-bool has_body(const httplib::Request& request) {
-  return is_chunked(request) || content_length(request) > 0;
+void Connection::start() {
+  if (!tls_) return begin_request();
+  enter(State::kHandshake, seconds(shared_.options.handshake_seconds));
+  tls_->async_handshake(asio::ssl::stream_base::server,
+                        [self = shared_from_this()](error_code error) {
+                          if (error) return self->close();
+                          self->begin_request();
+                        });
 }
 
-void check_request(const httplib::Request& request) {
-  static const std::vector<std::string> methods = {"GET",   "HEAD",   "POST",   "PUT",
-                                                   "PATCH", "DELETE", "OPTIONS"};
-  // Two readings of where a request ends would let one hide in another.
-  const std::string length = request.get_header_value("Content-Length");
-  const bool is_clear =
-      request.get_header_value_count("Content-Length") <= 1 &&
-      length.find_first_not_of("0123456789") == std::string::npos &&
-      length.size() <= kLengthDigits && request.get_header_value_count("Transfer-Encoding") <= 1 &&
-      (!is_chunked(request) ||
-       (length.empty() && request.get_header_value("Transfer-Encoding") == "chunked"));
-  SIMILE_REQUEST_CHECK(is_clear, Refusal::kMalformed,
-                       "Content-Length and Transfer-Encoding do not say where the body ends");
-  SIMILE_REQUEST_CHECK(std::find(methods.begin(), methods.end(), request.method) != methods.end(),
-                       Refusal::kWrongMethod, "there is no route for " + request.method);
-  // httplib matches it by recursion.
-  SIMILE_REQUEST_CHECK(request.path.size() <= kLongestPath, Refusal::kUnknownRoute,
-                       "there is no route of so long a name");
+void Connection::begin_request() {
+  reader_.emplace(shared_.options);
+  hold(0);
+  if (!reading_ && input_.size() == 0) input_ = {};  // nothing for those that are idle
+  const auto limit = seconds(shared_.options.keep_alive_seconds);
+  enter(State::kIdle, !shared_.stopping ? limit : fresh_ ? kGraceOfFresh : seconds(0));
+  if (has_ended_) return close();
+  if (input_.size() > 0) return parse();
+  read();
 }
 
-void check_body(const httplib::Request& request, int64_t most_bytes) {
-  SIMILE_REQUEST_CHECK(!request.has_header("Content-Encoding") && !request.is_multipart_form_data(),
-                       Refusal::kWrongType,
-                       "send the body as it is: application/json, not compressed, in one part");
-  SIMILE_REQUEST_CHECK(
-      content_length(request) <= static_cast<size_t>(most_bytes), Refusal::kTooLarge,
-      fmt::format("the body has {} bytes; it may have {}", content_length(request), most_bytes));
+void Connection::stop() {
+  const bool idle = state_ == State::kIdle || state_ == State::kHandshake;
+  if (idle && !fresh_) return close();
+  if (state_ == State::kWriting) return;
+  const ServeClock::time_point now = ServeClock::now();
+  deadline_ = std::min(deadline_, now + (idle ? milliseconds(kGraceOfFresh) : kGraceOfRequest));
 }
 
-std::string read_body(const httplib::ContentReader& reader, int64_t most_bytes) {
-  std::string body;
-  bool too_large = false;
-  const bool complete = reader([&](const char* bytes, size_t count) {
-    too_large = body.size() + count > static_cast<size_t>(most_bytes);
-    if (!too_large) body.append(bytes, count);
-    return !too_large;
+void Connection::check_time(ServeClock::time_point now) {
+  if (state_ == State::kAnswering || now < deadline_) return;
+  if (state_ != State::kHeaders && state_ != State::kBody) return close();
+  refuse({Refusal::kTooSlow, "the request did not arrive within its time"});
+}
+
+void Connection::read() {
+  if (reading_ || has_ended_) return;
+  reading_ = true;
+  on_stream([&](auto& stream) {
+    const size_t size = state_ == State::kBody ? kBodyRead : kUsualRead;
+    stream.async_read_some(input_.prepare(size), [self = shared_from_this()](auto error, size_t n) {
+      self->reading_ = false;
+      self->received(error, n);
+    });
   });
-  SIMILE_REQUEST_CHECK(!too_large, Refusal::kTooLarge,
-                       fmt::format("the body has more than {} bytes", most_bytes));
-  SIMILE_REQUEST_CHECK(complete, Refusal::kMalformed, "the body is not complete");
-  return body;
+}
+
+void Connection::received(error_code error, size_t count) {
+  if (state_ == State::kClosing || !is_open()) return;
+  if (error) {
+    const bool in_order = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
+    return ended(in_order);
+  }
+  input_.commit(count);
+  if (state_ != State::kAnswering && state_ != State::kWriting) parse();
+}
+
+// Nothing more comes: the client has left, or waits for the last answer.
+void Connection::ended(bool in_order) {
+  has_ended_ = true;
+  if (has_left_ != nullptr) *has_left_ = true;
+  if (state_ == State::kAnswering || state_ == State::kWriting) return;
+  if (!in_order || state_ == State::kIdle) return close();
+  refuse({Refusal::kMalformed, reader_->incomplete()});
+}
+
+void Connection::parse() {
+  try {
+    if (state_ == State::kIdle) {
+      const auto limit =
+          seconds(std::min(shared_.options.header_seconds, shared_.options.request_seconds));
+      enter(State::kHeaders, shared_.stopping ? std::min(limit, kGraceOfRequest) : limit);
+      fresh_ = false;
+    }
+    const boost::asio::const_buffer bytes = input_.data();
+    input_.consume(reader_->take({static_cast<const char*>(bytes.data()), bytes.size()}));
+    if (state_ == State::kBody) {
+      const size_t held = reader_->body_bytes();
+      SIMILE_REQUEST_CHECK(shared_.has_room(held - held_), Refusal::kOverloaded,
+                           "too many bodies are on their way; try again later", "", 1);
+      hold(held);
+    }
+    if (state_ == State::kHeaders && reader_->has_head()) return look_at_head();
+    if (reader_->has_head() && reader_->is_whole()) return answer();
+    read();
+  } catch (const RequestError& error) {
+    refuse(error);
+  }
+}
+
+void Connection::look_at_head() {
+  Call& call = reader_->call;
+  call.remote = address_;
+  Admission admission = shared_.service.admit(call);
+  closes_ = closes_ || !reader_->may_continue() || shared_.stopping;
+  if (admission.reply) {
+    closes_ |= reader_->announces_body();
+    return write(std::move(*admission.reply));
+  }
+  if (!reader_->announces_body()) return answer();
+  if (!admission.takes_body) {
+    closes_ = true;
+    return answer();
+  }
+  const auto limit = seconds(shared_.options.request_seconds);
+  enter(State::kBody, shared_.stopping ? std::min(limit, kGraceOfRequest) : limit);
+  reader_->take_body();
+  if (input_.size() > 0) return parse();
+  if (!reader_->expects_continue()) return read();
+  static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  state_ = State::kWriting;
+  on_stream([&](auto& stream) {
+    asio::async_write(stream, asio::buffer(go_on), [self = shared_from_this()](auto error, size_t) {
+      if (error) return self->close();
+      self->state_ = State::kBody;
+      self->read();
+    });
+  });
+}
+
+void Connection::answer() {
+  Call& call = reader_->call;
+  call.deadline = ServeClock::now() + seconds(shared_.options.request_seconds);
+  // A client without further requests may close its sending side and still wait for the answer.
+  has_left_ = nullptr;
+  if (!closes_ && !has_ended_) {
+    has_left_ = std::make_shared<std::atomic<bool>>(false);
+    call.has_left = [left = has_left_] { return left->load(); };
+  }
+  enter(State::kAnswering, seconds(0));
+  if (shared_.service.is_instant(call)) return write(shared_.service.answer(call));
+  const auto reply = std::make_shared<Reply>();
+  const bool begun =
+      shared_.run([self = shared_from_this(),
+                   reply] { *reply = self->shared_.service.answer(self->reader_->call); },
+                  [self = shared_from_this(), reply] { self->write(std::move(*reply)); });
+  if (!begun) {
+    return refuse(
+        {Refusal::kOverloaded,
+         fmt::format("{} requests are being answered; try again later", shared_.options.requests),
+         "", 1});
+  }
+  if (has_left_ != nullptr && input_.size() == 0) read();
+}
+
+void Connection::refuse(const RequestError& error) {
+  closes_ = closes_ || state_ != State::kAnswering;
+  reader_->call.remote = address_;
+  write(shared_.service.refuse(reader_->call, error));
+}
+
+std::string Connection::head_of(const Reply& reply) const {
+  const auto status = boost::beast::http::int_to_status(static_cast<unsigned>(reply.status));
+  std::string head =
+      fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", reply.status,
+                  std::string(boost::beast::http::obsolete_reason(status)), http_date());
+  for (const auto& [name, value] : reply.headers) head += fmt::format("{}: {}\r\n", name, value);
+  if (!reply.body.empty()) head += fmt::format("Content-Type: {}\r\n", reply.content_type);
+  if (reply.status != 304 && reply.status != 204) {
+    head += fmt::format("Content-Length: {}\r\n", reply.body.size());
+  }
+  if (closes_) head += "Connection: close\r\n";
+  if (!closes_ && reader_->is_http10()) head += "Connection: keep-alive\r\n";
+  return head + "\r\n";
+}
+
+void Connection::write(Reply reply) {
+  if (!is_open()) return;
+  closes_ = closes_ || shared_.stopping || has_ended_;
+  enter(State::kWriting, seconds(shared_.options.request_seconds));
+  head_ = head_of(reply);
+  body_ = reader_->call.method == "HEAD" ? std::string() : std::move(reply.body);
+  reader_->call.body = std::string();
+  hold(body_.size());
+  const std::array<asio::const_buffer, 2> bytes = {asio::buffer(head_), asio::buffer(body_)};
+  on_stream([&](auto& stream) {
+    asio::async_write(stream, bytes,
+                      [self = shared_from_this()](auto error, size_t) { self->written(error); });
+  });
+}
+
+void Connection::written(error_code error) {
+  body_ = std::string();
+  hold(0);
+  if (error) return close();
+  if (closes_) return linger();
+  begin_request();
+}
+
+// Tells the client that no more comes, and lets it finish what it is sending, so that it reads the
+// answer.
+void Connection::linger() {
+  enter(State::kClosing, kLingerTime);
+  const auto end = [self = shared_from_this()](auto) {
+    error_code ignored;
+    self->socket_.shutdown(Socket::shutdown_send, ignored);
+    self->drain();
+  };
+  if (tls_) return tls_->async_shutdown(end);
+  end(error_code());
+}
+
+void Connection::drain() {
+  if (has_ended_) return close();
+  static std::array<char, kBodyRead> dropped;
+  socket_.async_read_some(asio::buffer(dropped), [self = shared_from_this()](auto error, size_t) {
+    if (error) return self->close();
+    self->drain();
+  });
 }
 
 }  // namespace simile::detail

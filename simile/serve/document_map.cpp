@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/parallel.h"
@@ -72,6 +71,16 @@ void find_neighbours(DocumentMap& map) {
 
 constexpr int kMapRetry = 2;  // seconds
 
+// Whether it was made, of `generation` or a later one.
+template <typename Made>
+bool has_map(const Made& made, int64_t generation) {
+  try {
+    return made.get()->generation >= generation;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 MapNeighbours DocumentMap::nearest(const float* vector) const {
@@ -105,48 +114,26 @@ DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& end
   return map;
 }
 
-MapMaker::MapMaker(Make make) : make_(std::move(make)) {}
-
-MapMaker::~MapMaker() {
-  ends_ = true;
-  if (thread_.joinable()) thread_.join();
-}
-
 std::shared_ptr<const DocumentMap> MapMaker::get(int64_t generation,
                                                  ServeClock::time_point deadline) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (map_ == nullptr || map_->generation < generation) {
-    const bool mine = !making_;
+  for (;;) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const bool mine = !making_.valid() || (is_over(making_) && !has_map(making_, generation));
     if (mine) {
-      if (thread_.joinable()) thread_.join();  // it has finished but for its last steps
-      error_ = nullptr;
-      thread_ = std::thread([this] { work(); });
-      making_ = true;  // which the thread sees no sooner than this one lets go of the mutex
+      making_ = std::async(std::launch::async, [this] {
+        set_thread_count(1);
+        return std::make_shared<const DocumentMap>(make_(ends_));
+      });
     }
-    if (!ready_.wait_until(lock, deadline, [this] { return !making_; })) {
+    const Making making = making_;
+    lock.unlock();
+    if (making.wait_until(deadline) != std::future_status::ready) {
       throw RequestError(Refusal::kLate, "the map is still being made; try again later", "",
                          kMapRetry);
     }
-    if (error_) std::rethrow_exception(error_);
-    if (mine) break;  // of no earlier generation than was asked for
+    // A map that began with this call has at least the requested generation.
+    if (mine || making.get()->generation >= generation) return making.get();
   }
-  return map_;
-}
-
-void MapMaker::work() {
-  set_thread_count(1);
-  std::shared_ptr<const DocumentMap> map;
-  std::exception_ptr error;
-  try {
-    map = std::make_shared<const DocumentMap>(make_(ends_));
-  } catch (...) {
-    error = std::current_exception();
-  }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (map != nullptr) map_ = std::move(map);
-  error_ = error;
-  making_ = false;
-  ready_.notify_all();
 }
 
 }  // namespace simile

@@ -4,15 +4,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
-#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "simile/core/matrix.h"
@@ -38,7 +38,7 @@ struct MappedDocument {
   std::string id;
   std::string text;      // its beginning, or that of its passage
   std::string metadata;  // as in Document
-  // Which of the document's passages it is, from 0, of so many; of 0: it is all of the document.
+  // Its passage, from 0, and the document's number of passages; 0 passages: the whole document.
   int64_t passage = 0, passages = 0;
   PlanePoint at;
   MapNeighbours near;  // the nearest others of the sample, kMapNeighbours of them if there are
@@ -52,44 +52,43 @@ struct DocumentMap {
   std::vector<MappedDocument> sample;  // at even distances in the order of adding
   Matrix<float> vectors;               // of the sample
 
-  // Of a vector of the index's dimension.
+  // The neighbours of a vector of the index's dimension.
   MapNeighbours nearest(const float* vector) const;
 };
 
-// The same bits for the same generation. One thread; searches and changes go on meanwhile. Where
-// changes come between, it is tried again a few times, and is made of what is there then. Errors:
-// those of SearchIndex::for_sample(); kFailed when `ends` became true.
+// The same bits for the same generation. One thread; searches and changes go on meanwhile. If
+// changes interrupt it, it tries again a few times, and in the end uses the documents of that
+// moment. Errors: those of SearchIndex::for_sample(); kFailed when `ends` became true.
 DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& ends);
 
 // The first `most` characters of a text in UTF-8.
 std::string text_beginning(const std::string& text, int64_t most);
 
-// Keeps the latest map of an index, and makes one where there is none of the generation asked for:
-// one at a time, on a thread of its own with one processor, so that neither searches nor the
-// threads of connections compute it. Callers wait, and one map is made for all of them.
+// Keeps the latest map of an index, and makes a new one if the requested generation has none: one
+// at a time, on a separate thread with one processor, so that neither searches nor connection
+// threads compute it. Callers wait, and one map is made for all of them.
 class MapMaker {
  public:
   // `make` should throw soon after its argument became true.
   using Make = std::function<DocumentMap(const std::atomic<bool>& ends)>;
-  explicit MapMaker(Make make);
-  ~MapMaker();  // ends what is being made
+  explicit MapMaker(Make make) : make_(std::move(make)) {}
+  ~MapMaker() { ends_ = true; }  // ends what is being made
 
-  // A map of `generation` or a later one. Errors (RequestError): kLate when it was not ready by
-  // `deadline`; it is made nonetheless, for the next who asks. And what `make` throws; it is tried
-  // again for the next.
+  // A map of `generation` or a later one. Errors (RequestError): kLate if it was not ready by
+  // `deadline`; it is made anyway, for the next request. Also errors of making it; the next request
+  // tries again.
   std::shared_ptr<const DocumentMap> get(int64_t generation, ServeClock::time_point deadline);
 
  private:
-  void work();
+  using Making = std::shared_future<std::shared_ptr<const DocumentMap>>;
+  static bool is_over(const Making& making) {
+    return making.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
 
   const Make make_;
   std::atomic<bool> ends_{false};
   std::mutex mutex_;
-  std::condition_variable ready_;
-  std::shared_ptr<const DocumentMap> map_;
-  std::exception_ptr error_;  // of the last that was made
-  bool making_ = false;
-  std::thread thread_;
+  Making making_;  // the latest; its thread ends before the others do
 };
 
 }  // namespace simile

@@ -39,20 +39,13 @@ struct EmbedRequest : EmbedAllRequest, DimensionsKey {
   }
 };
 
-struct SparseRequest {
-  std::vector<std::string> inputs;
-  void visit(OptionVisitor& v) {
-    v.field("inputs", inputs, OptionInfo{"A text or a list of texts"}.required().one_or_more());
-  }
-};
-
 // OpenAI's.
 struct EmbeddingsRequest : DimensionsKey {
   ConfigNode input;
   std::string model, encoding_format = "float", user;
   void visit(OptionVisitor& v) {
     v.field("input", input, inputs_info("A text, a list of texts, or token ids in their place"));
-    v.field("model", model, {"The name of the model served, or nothing"});
+    v.field("model", model, {kModelNameHelp});
     v.field("encoding_format", encoding_format,
             choice_info("base64: the numbers as little-endian floats", {"float", "base64"}));
     DimensionsKey::visit(v);
@@ -71,14 +64,6 @@ struct Embedding {
                 .required()
                 .shaped_as<std::vector<float>, std::string>());
     v.required("index", index, "Which of the texts");
-  }
-};
-
-struct Usage {
-  int64_t prompt_tokens = 0, total_tokens = 0;
-  void visit(OptionVisitor& v) {
-    v.required("prompt_tokens", prompt_tokens);
-    v.required("total_tokens", total_tokens);
   }
 };
 
@@ -138,7 +123,7 @@ Written<EmbeddingsReply> embeddings(const Engine& engine, const RouteCall& call,
                                     const EmbeddingsRequest& request) {
   TextGroup group;
   group.inputs = read_inputs(request.input, "input", engine.limits(), BodySize::kBulk);
-  if (!request.model.empty()) check_model(engine, request.model);
+  if (!request.model.empty()) check_model(engine, call, request.model);
   const Matrix<float> vectors = engine.embedder().embed(
       {std::move(group)}, {true, request.dimensions.value_or(0)}, call.patience, call.cost);
   Reply reply;
@@ -201,9 +186,11 @@ std::vector<Route> embed_routes() {
       route("embedSparse", "POST", "/embed_sparse",
             "Always refused with status 424, as TEI does: no model of Simile has weights of words",
             embed_sparse, {Refusal::kModelCannot});
-  sparse.request = [](OptionVisitor& v) { SparseRequest().visit(v); };  // documented, never read
+  sparse.request = [](OptionVisitor& v) { EmbedAllRequest().visit(v); };  // documented, never read
   return {
       route("embed", "POST", "/embed", "Vectors of texts", embed),
+      route("embedAtRoot", "POST", "/", "The same, where clients of TEI send it", embed),
+      route("embedInvocation", "POST", "/invocations", "The same, where SageMaker sends it", embed),
       route("embedAll", "POST", "/embed_all",
             "Vectors of the tokens of texts, special ones included, as the encoder leaves them "
             "before pooling; of 8192 tokens at most, and only of models that have them (else "

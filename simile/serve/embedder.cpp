@@ -16,6 +16,10 @@
 namespace simile {
 namespace {
 
+constexpr const char* kOtherTokenizer =
+    "ids are those of /tokenize, special ones included, not of another tokenizer: send texts "
+    "(LangChain does with check_embedding_ctx_length=False)";
+
 // Whole vectors as pooling and modules leave them: each request keeps and normalises its own.
 EncodeOptions whole_vectors(const SentenceEncoder& encoder) {
   EncodeOptions options;
@@ -38,7 +42,7 @@ PackedBatch pack(const BatchingWorker::Sequences& sequences) {
   return batch;
 }
 
-// Static tables and joined models have one state for a text, however long it is.
+// Static tables have one state for a text, however long it is.
 bool has_token_states(const SentenceEncoder& encoder) {
   return encoder.hidden_states(pack({{0, 0}})).size() != encoder.hidden_states(pack({{0}})).size();
 }
@@ -49,7 +53,7 @@ void append_rows(const Matrix<float>& more, Matrix<float>& all) {
   all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
-// A text of the request makes an error that the model tells with Error the client's.
+// If the model throws Error for a text of the request, it is the client's error.
 template <typename Work>
 auto as_request_error(const char* param, const Work& work) {
   try {
@@ -172,10 +176,17 @@ std::vector<int32_t> Embedder::tokens_of(const TextInput& input, const TextGroup
         fmt::format("{} token ids; the model reads {} at most", input.ids.size(), limit));
     const int64_t vocabulary = encoder_->tokenizer().vocabulary_size();
     for (const int32_t id : input.ids) {
-      SIMILE_REQUEST_CHECK(
-          id < vocabulary, Refusal::kInvalid,
-          fmt::format("token id {} is outside the model's vocabulary of {}", id, vocabulary));
+      SIMILE_REQUEST_CHECK(id < vocabulary, Refusal::kInvalid,
+                           fmt::format("token id {} is outside the model's vocabulary of {}; {}",
+                                       id, vocabulary, kOtherTokenizer));
     }
+    const Encoding nothing = encoder_->tokenizer().encode("");  // what stands around a text
+    const bool begins = nothing.ids.empty() || nothing.special[0] == 0 ||
+                        (!input.ids.empty() && input.ids[0] == nothing.ids[0]);
+    SIMILE_REQUEST_CHECK(
+        begins, Refusal::kInvalid,
+        fmt::format("token ids that do not begin with {}, the model's \"{}\"; {}", nothing.ids[0],
+                    encoder_->tokenizer().token(nothing.ids[0]), kOtherTokenizer));
     return input.ids;
   }
   const std::string text = prompt + lowered(encoder_->settings(), input.text);

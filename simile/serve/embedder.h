@@ -14,14 +14,14 @@
 
 namespace simile {
 
-// A text, or token ids with their special tokens, before which no prompt is put.
+// A text, or token ids with their special tokens, which get no prompt.
 struct TextInput {
   std::string text;
   std::vector<int32_t> ids;
   bool is_ids = false;
 };
 
-// Texts that are to be read alike.
+// Texts with the same settings for reading.
 struct TextGroup {
   std::vector<TextInput> inputs;
   TextRole role = TextRole::kAny;
@@ -35,22 +35,23 @@ struct VectorOptions {
   int64_t dimensions = 0;  // leading ones that are kept; 0: as the model says
 };
 
-// What a request asked for and what it cost, for headers, metrics and the log.
+// The size and cost of a request, for headers, metrics and the log.
 struct RequestCost {
   int64_t texts = 0, characters = 0, tokens = 0;  // embedded or ranked
   int64_t searches = 0;                           // queries that an index was asked
   int64_t truncated = 0;                          // texts that were cut at the model's limit
   double tokenization_seconds = 0;
   WorkTimes times;
-  bool ranks = false;  // counted as te_predict_*, not te_embed_*
+  std::string other_model;  // that was asked for, and is not the one served
+  bool ranks = false;       // counted as te_predict_*, not te_embed_*
 };
 
 constexpr int64_t kMostTokenVectors = 8192;  // of one request
 
 class Embedder {
  public:
-  // Of a request with more than `together` texts, so many at a time wait in the queue and are
-  // computed, so that other requests come between.
+  // A request with more than `together` texts is queued and computed in parts of that size, so that
+  // other requests come between.
   Embedder(std::shared_ptr<const SentenceEncoder> encoder, BatchingWorker& worker,
            int64_t together);
 
@@ -67,14 +68,13 @@ class Embedder {
   std::vector<Matrix<float>> token_vectors(const TextGroup& group, const Patience& patience,
                                            RequestCost& cost) const;
 
-  // What is put before texts. Errors (RequestError): kInvalid for a prompt that the model does not
-  // have.
+  // The prompt that is put before texts. Errors (RequestError): kInvalid for an unknown prompt.
   std::string prompt(const std::string& name, TextRole role = TextRole::kAny) const;
 
   const SentenceEncoder& encoder() const { return *encoder_; }
   BatchingWorker& worker() const { return worker_; }
 
-  // What SentenceEncoder does for a batch of the worker: whole vectors, not normalised.
+  // Lets SentenceEncoder compute a batch of the worker: whole vectors, not normalised.
   static BatchingWorker::Encode encode_with(std::shared_ptr<const SentenceEncoder> encoder,
                                             int64_t batch_tokens);
 

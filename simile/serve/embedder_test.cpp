@@ -131,6 +131,9 @@ TEST_F(EmbedderTest, TokenIdsGiveWhatTheirTextGives) {
   group.inputs[1].ids = {2, 30, 3};
   EXPECT_THAT(refusal_of(Refusal::kInvalid, [&] { embed({group}, {}); }),
               HasSubstr("token id 30 is outside the model's vocabulary of 30"));
+  group.inputs[1].ids = {5, 7};
+  EXPECT_THAT(refusal_of(Refusal::kInvalid, [&] { embed({group}, {}); }),
+              HasSubstr("do not begin with 2, the model's \"[CLS]\"; ids are those of /tokenize"));
   group.inputs[1].ids.assign(25, 5);
   EXPECT_THAT(refusal_of(Refusal::kInvalid, [&] { embed({group}, {}); }),
               HasSubstr("25 token ids; the model reads 24"));

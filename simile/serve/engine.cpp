@@ -2,21 +2,34 @@
 #include "simile/serve/engine.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/index/detail/manifest.h"
+#include "simile/index/index_folder.h"
 #include "simile/serve/request_error.h"
 
 namespace simile {
 namespace {
 
+constexpr size_t kLongestName = 100;  // of a snapshot
+constexpr const char* kOfNames =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+bool can_read(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
+
 void check_found(bool found, const std::string& id, const std::string& param) {
   SIMILE_REQUEST_CHECK(found, Refusal::kNotFound,
                        fmt::format("the index has no document \"{}\"{}", id,
-                                   param == "ids" ? "; nothing was removed" : ""),
+                                   param == "ids"         ? "; nothing was removed"
+                                   : param == "documents" ? "; nothing was changed"
+                                                          : ""),
                        param);
 }
 
@@ -30,22 +43,41 @@ ServedModel with_reranker(ServedModel model) {
 
 }  // namespace
 
-ServedIndex::ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes)
+ServedIndex::ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes,
+                         std::string folder)
     : index_(std::move(index)),
       settings_(settings),
       takes_changes_(takes_changes),
-      maps_([this](const std::atomic<bool>& ends) { return map_documents(index_, ends); }) {
-  preparing_ = std::thread([this] {
-    try {
-      index_.prepare_filters(ends_);
-    } catch (const Error&) {  // the search that needs it tells it
-    }
-  });
+      maps_([this](const std::atomic<bool>& ends) { return map_documents(index_, ends); }),
+      folder_(std::move(folder)) {
+  look();
 }
 
-ServedIndex::~ServedIndex() {
-  ends_ = true;
-  preparing_.join();
+void ServedIndex::look() {
+  try {
+    const IndexInfo info = index_.info();
+    documents_ = info.count;
+    generation_ = info.generation;
+    readable_ = folder_.empty() || can_read(join_path(folder_, detail::kManifest));
+  } catch (const Error&) {
+    readable_ = false;
+  }
+}
+
+IndexInfo ServedIndex::copy(const std::string& folder, const std::string& name) {
+  SIMILE_REQUEST_CHECK(
+      !folder.empty() && !folder_.empty(), Refusal::kModelCannot,
+      "the server has no folder for snapshots; it was started without --snapshots");
+  const bool is_name = !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+                       name.find_first_not_of(kOfNames) == name.npos;
+  SIMILE_REQUEST_CHECK(is_name, Refusal::kInvalid,
+                       "\"name\" must have letters, digits, - _ and . alone, 100 at most", "name");
+  const std::lock_guard<std::mutex> lock(copies_);
+  const std::string path = join_path(folder, name);
+  SIMILE_REQUEST_CHECK(!folder_exists(path), Refusal::kInvalid,
+                       fmt::format("there is a snapshot \"{}\" already", name), "name");
+  make_folders(folder);
+  return copy_index(folder_, path);
 }
 
 void ServedIndex::check_has(const std::string& id, const std::string& param) const {
@@ -62,6 +94,15 @@ void ServedIndex::check_changes() const {
       "the index takes no changes; the server was started without --allow-changes");
 }
 
+template <typename Change>
+int64_t ServedIndex::change(const Change& make) {
+  check_changes();
+  const std::lock_guard<std::mutex> lock(changes_);
+  const int64_t count = make();
+  look();
+  return count;
+}
+
 int64_t ServedIndex::add(const std::vector<Document>& documents, const Matrix<float>& vectors) {
   check_changes();
   std::set<std::string> ids;
@@ -69,20 +110,30 @@ int64_t ServedIndex::add(const std::vector<Document>& documents, const Matrix<fl
     SIMILE_REQUEST_CHECK(ids.insert(document.id).second, Refusal::kInvalid,
                          fmt::format("the id \"{}\" stands twice", document.id), "documents");
   }
-  const std::lock_guard<std::mutex> lock(changes_);
-  return index_.add(documents, vectors);
+  return change([&] { return index_.add(documents, vectors); });
 }
 
 int64_t ServedIndex::remove(const std::vector<std::string>& ids) {
-  check_changes();
-  const std::lock_guard<std::mutex> lock(changes_);
-  try {
-    return index_.remove(ids);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kInput) throw;
-    for (const std::string& id : ids) check_has(id, "ids");
-    throw;
-  }
+  return change([&] {
+    try {
+      return index_.remove(ids);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInput) throw;
+      for (const std::string& id : ids) check_has(id, "ids");
+      throw;
+    }
+  });
+}
+
+int64_t ServedIndex::change_metadata(const std::vector<SearchIndex::MetadataPatch>& patches) {
+  return change([&] {
+    for (const auto& patch : patches) check_has(patch.id, "documents");
+    return index_.change_metadata(patches);
+  });
+}
+
+int64_t ServedIndex::remove_matching(const MetadataFilter& filter, bool dry_run) {
+  return change([&] { return index_.remove_matching(filter, dry_run); });
 }
 
 Document ServedIndex::document(const std::string& id) const {
@@ -94,20 +145,47 @@ Document ServedIndex::document(const std::string& id) const {
 Engine::Engine(ServedModel model, const ServeLimits& limits, Metrics& metrics)
     : model_(with_reranker(std::move(model))),
       limits_(limits),
-      metrics_(metrics),
       // docs/results/server.md has what a second team gives on the CPU; on a device both would wait
       // for the same one.
       worker_(Embedder::encode_with(model_.encoder, limits.batch_tokens), limits, metrics,
               model_.device == "cpu" ? 2 : 1),
-      embedder_(model_.encoder, worker_, limits.request_texts) {}
+      embedder_(model_.encoder, worker_, limits.request_texts) {
+  look();
+  watch_ = std::thread([this] { watch(); });
+}
 
-std::string Engine::metrics_text() const {
-  std::optional<int64_t> documents;
-  try {
-    if (model_.index != nullptr) documents = model_.index->info().count;
-  } catch (const Error&) {  // a damaged index; the others count on
+Engine::~Engine() {
+  {
+    const std::lock_guard<std::mutex> lock(watching_);
+    ends_ = true;
   }
-  return metrics_.text(worker_.waiting(), documents);
+  end_.notify_all();
+  watch_.join();
+}
+
+void Engine::look() {
+  if (model_.index != nullptr) model_.index->look();
+  readable_ = (model_.index == nullptr || model_.index->is_readable()) &&
+              std::all_of(model_.files.begin(), model_.files.end(), can_read);
+}
+
+void Engine::watch() {
+  try {
+    if (model_.index != nullptr) model_.index->index().prepare_filters(ends_);
+  } catch (const Error&) {  // the search that needs it tells it
+  }
+  std::unique_lock<std::mutex> lock(watching_);
+  while (!end_.wait_for(lock, std::chrono::seconds(1), [this] { return ends_.load(); })) look();
+}
+
+void Engine::tell(Metrics& metrics) const {
+  metrics.set("te_queue_size", static_cast<double>(worker_.waiting()));
+  metrics.set("simile_build_info", 1,
+              fmt::format("version=\"{}\",model=\"{}\"", model_.version, model_.fingerprint));
+  metrics.set("simile_readable", readable_ ? 1 : 0);
+  if (model_.index == nullptr) return;
+  metrics.set("te_index_documents", static_cast<double>(model_.index->documents()));
+  metrics.set("simile_index_generation", static_cast<double>(model_.index->generation()));
 }
 
 }  // namespace simile

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What requests are answered from: a model, its index, and the threads that compute with them.
+// The parts that answer requests: a model, its index, and the threads that compute with them.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,15 +26,14 @@
 
 namespace simile {
 
-// All that the server asks of an index. What filters go by is read on a thread of its own as soon
-// as the index is there, so that the first of them need not wait for it. Methods may be called by
-// any number of threads: searches do not wait for changes, which come one after the other.
+// The server's access to an index. Methods may be called by any number of threads: searches do not
+// wait for changes, which run one by one.
 class ServedIndex {
  public:
   // `settings` are those of the index. `takes_changes`: it was opened to be written, and clients
-  // may change it.
-  ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes);
-  ~ServedIndex();
+  // may change it. `folder`, where it is given, is looked at, too.
+  ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes,
+              std::string folder = "");
 
   // For searches, see simile/index/searcher.h.
   const SearchIndex& index() const { return index_; }
@@ -48,9 +49,17 @@ class ServedIndex {
   // (RequestError): kForbidden where the index takes no changes; kInvalid for an id given twice.
   int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors);
 
-  // Removes documents, all or none, and returns how many; an id may stand twice. Errors
+  // Removes documents, all or none, and returns their number; an id may occur twice. Errors
   // (RequestError): kForbidden; kNotFound for an id that is not there.
   int64_t remove(const std::vector<std::string>& ids);
+
+  // See SearchIndex::change_metadata(). Errors (RequestError): kForbidden; kNotFound for an id that
+  // is not there; kInvalid for invalid metadata.
+  int64_t change_metadata(const std::vector<SearchIndex::MetadataPatch>& patches);
+
+  // Removes the documents that match, or with `dry_run` counts them. Errors: kForbidden
+  // (RequestError); those of SearchIndex::remove_matching().
+  int64_t remove_matching(const MetadataFilter& filter, bool dry_run);
 
   // Errors (RequestError): kNotFound.
   Document document(const std::string& id) const;
@@ -60,14 +69,28 @@ class ServedIndex {
 
   IndexInfo info() const { return index_.info(); }
 
+  // Copies it into a new folder `name` of `folder`, see copy_index(). Errors (RequestError):
+  // kModelCannot without a folder, kInvalid for a name that is none or there already.
+  IndexInfo copy(const std::string& folder, const std::string& name);
+
+  // As they were when it was last looked at: a second ago, or after the last change.
+  int64_t documents() const { return documents_; }
+  int64_t generation() const { return generation_; }
+  bool is_readable() const { return readable_; }
+  void look();
+
  private:
+  template <typename Change>
+  int64_t change(const Change& make);
   SearchIndex index_;
   const SearchSettings settings_;
   const bool takes_changes_;
   std::mutex changes_;
   MapMaker maps_;  // ends before the index does
-  std::atomic<bool> ends_{false};
-  std::thread preparing_;
+  const std::string folder_;
+  std::atomic<int64_t> documents_{0}, generation_{0};
+  std::atomic<bool> readable_{true};
+  std::mutex copies_;
 };
 
 struct ServedModel {
@@ -80,33 +103,46 @@ struct ServedModel {
   std::vector<Head> heads;
   std::shared_ptr<ServedIndex> index;  // null: no /search
   std::shared_ptr<ServedRuns> runs;    // null: no /runs
-  // What scores texts for /rerank and hits of /search; null: the encoder with its own head, if one
-  // of `heads` can.
+  // Scores texts for /rerank and hits for /search; null: the encoder with a head, if one can.
   std::shared_ptr<const Reranker> reranker = nullptr;
+  std::vector<std::string> files = {};     // it was read from, which should stay readable
+  std::string snapshots = {};              // folder for copies of the index; empty: none
+  std::function<bool()> reload = nullptr;  // reads all again; false: something stayed as it was
 };
 
-// A request keeps its engine from beginning to end, also when the service is given another one
-// meanwhile. Const methods may be called by any number of threads.
+// A request keeps its engine from beginning to end, even if the service gets a new one meanwhile. A
+// thread reads the metadata for filters first, so that no filter waits; then it checks every second
+// whether model and index can be read. Const methods may be called by any number of threads.
 class Engine {
  public:
   // `metrics` must outlive the engine.
   Engine(ServedModel model, const ServeLimits& limits, Metrics& metrics);
+  ~Engine();
 
   const ServedModel& model() const { return model_; }
   const std::string& name() const { return model_.names.front(); }
   const ServeLimits& limits() const { return limits_; }
   const Embedder& embedder() const { return embedder_; }
-  std::string metrics_text() const;
+  // Whether the files of model and index can be read, as of a second ago.
+  bool is_readable() const { return readable_; }
+  // Sets the gauges of queue, index and model; waits for nobody.
+  void tell(Metrics& metrics) const;
 
-  // Computes what waits and takes nothing more.
+  // Accepts no more work and computes the waiting requests.
   void stop() { worker_.stop(); }
 
  private:
+  void look();
+  void watch();
+
   const ServedModel model_;
   const ServeLimits limits_;
-  const Metrics& metrics_;
   BatchingWorker worker_;  // ends before the model does
   const Embedder embedder_;
+  std::atomic<bool> readable_{true}, ends_{false};
+  std::mutex watching_;
+  std::condition_variable end_;
+  std::thread watch_;
 };
 
 }  // namespace simile

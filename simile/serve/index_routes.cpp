@@ -57,6 +57,8 @@ class RequestWork : public SearchWork {
     engine_.embedder().worker().run(work, count, 0, call_.patience, call_.cost.times);
   }
 
+  int64_t page_bytes() const override { return engine_.limits().answer_bytes; }
+
   // The texts of hits are in memory before it is known how large they are.
   int64_t queries_together(int64_t hits) const override {
     return std::max<int64_t>(1, kMostHits / hits);
@@ -83,6 +85,7 @@ class RequestWork : public SearchWork {
 };
 
 void check_queries(const RouteCall& call, const Engine& engine, const SearchRequest& request) {
+  if (!request.query && request.vector) return;
   if (!request.query) {  // that or `like` is required: tell it of this one
     std::vector<std::string> query;
     read_body(call.body, engine.limits(), BodySize::kUsual, [&](OptionVisitor& v) {
@@ -97,13 +100,26 @@ void check_rerank(const Engine& engine, const SearchRequest& request) {
   SIMILE_REQUEST_CHECK(
       engine.model().reranker != nullptr, Refusal::kModelCannot,
       "the server has no model that re-ranks; it was started without --rerank-model", "rerank");
-  const auto queries = static_cast<int64_t>(request.query->size());
+  const auto queries = static_cast<int64_t>(request.query ? request.query->size() : 1);
   const int64_t hits = request.hits_to_find();
   SIMILE_REQUEST_CHECK(hits >= request.top_k && queries * hits <= kMostHits, Refusal::kInvalid,
                        fmt::format("\"rerank_hits\" is {} for each of {} queries; expected at "
                                    "least \"top_k\", which is {}, and {} for all at most",
                                    hits, queries, request.top_k, kMostHits),
                        "rerank_hits");
+}
+
+// Returns answer(), and reports its errors of usage to the client as invalid requests.
+template <typename Answer>
+auto as_refusals(const Answer& answer) {
+  try {
+    return answer();
+  } catch (const OptionError& error) {
+    throw RequestError(Refusal::kInvalid, error.problem, error.key);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    throw RequestError(Refusal::kInvalid, error.what());
+  }
 }
 
 SearchReply answer_search(const Engine& engine, const RouteCall& call, const SearchBody& request) {
@@ -116,11 +132,9 @@ SearchReply answer_search(const Engine& engine, const RouteCall& call, const Sea
       fmt::format("ask for fewer of them (\"top_k\"), in several requests{}",
                   request.text ? ", or without their texts (\"text\": false)" : "");
   try {
-    return searcher_of(engine, call, request.text, advice).search(request);
-  } catch (const OptionError& error) {
-    throw RequestError(Refusal::kInvalid, error.problem, error.key);
+    return as_refusals(
+        [&] { return searcher_of(engine, call, request.text, advice).search(request); });
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kUsage) throw RequestError(Refusal::kInvalid, error.what());
     if (request.like && error.kind() == ErrorKind::kInput) index.check_has(*request.like, "like");
     throw;
   }
@@ -175,7 +189,8 @@ struct DocumentBody {
     v.field("id", id, OptionInfo{"Its name", "", 1, kLongestId}.required());
     v.field("title", title, {"It is put before the text"});
     v.field("text", text, OptionInfo{"What is searched for", "", 1}.required());
-    v.field("metadata", metadata, {"An object of texts, numbers, true and false"});
+    v.field("metadata", metadata,
+            {"An object of texts, numbers, true and false, or lists of these"});
   }
 };
 
@@ -195,33 +210,48 @@ struct AddReply {
 };
 
 struct DeleteRequest {
-  std::vector<std::string> ids;
+  std::optional<std::vector<std::string>> ids;
+  std::optional<std::string> filter;
+  bool dry_run = false;
   void visit(OptionVisitor& v) {
-    v.field("ids", ids, OptionInfo{"An id or a list of them"}.required().one_or_more());
+    v.field("ids", ids, OptionInfo{"An id or a list of them; or `filter`"}.one_or_more());
+    v.field("filter", filter, {"Remove all documents with such metadata, see /search"});
+    v.field("dry_run", dry_run, {"Count those that the filter would remove, and remove none"});
   }
 };
 
 struct DeleteReply {
   int64_t deleted = 0, documents = 0;
   void visit(OptionVisitor& v) {
-    v.required("deleted", deleted, "How many were removed");
+    v.required("deleted", deleted, "How many were removed, or with dry_run would be");
     v.required("documents", documents, "Documents of the index");
   }
 };
 
-struct DocumentReply {
+struct PatchBody {
   std::string id;
-  std::optional<std::string> title;
-  std::string text;
-  std::optional<int64_t> passages;
-  std::optional<ConfigNode> metadata;
+  ConfigNode metadata;
   void visit(OptionVisitor& v) {
-    v.required("id", id);
-    v.field("title", title, {""});
-    v.required("text", text, "With the title before it");
-    v.field("passages", passages, {"How many it was split into"});
-    v.field("metadata", metadata, {""});
+    v.field("id", id, OptionInfo{"Its name", "", 1, kLongestId}.required());
+    v.field("metadata", metadata, OptionInfo{"Members to set; null removes one"}.required());
   }
+};
+
+struct PatchRequest {
+  std::vector<PatchBody> documents;
+  void visit(OptionVisitor& v) { v.required("documents", documents, "The documents"); }
+};
+
+struct PatchReply {
+  int64_t changed = 0, documents = 0;
+  void visit(OptionVisitor& v) {
+    v.required("changed", changed, "How many have other metadata now");
+    v.required("documents", documents, "Documents of the index");
+  }
+};
+
+struct ListBody : ListRequest {
+  ListBody() { most_documents = kMostHits; }
 };
 
 // A title is put before the text, as `simile index add` does.
@@ -239,7 +269,7 @@ std::vector<Document> documents_of(const AddRequest& request) {
   return documents;
 }
 
-// Into passages, where the index has them.
+// Splits documents into passages if the index has them.
 void split_documents(const Engine& engine, std::vector<Document>& documents) {
   const IndexedModel model = index_of(engine).info().model;
   const SentenceEncoder& encoder = *engine.model().encoder;
@@ -261,15 +291,24 @@ AddReply add(const Engine& engine, const RouteCall& call, const AddRequest& requ
           index.info().count};
 }
 
-DocumentReply document(const Engine& engine, const RouteCall& call) {
-  const Document found = index_of(engine).document(call.name);
-  DocumentReply reply;
-  reply.id = found.id;
-  if (!found.title.empty()) reply.title = found.title;
-  reply.text = found.text;
-  if (!found.passages.empty()) reply.passages = static_cast<int64_t>(found.passages.size());
-  reply.metadata = show_metadata(found.metadata);
-  return reply;
+ListedDocument document(const Engine& engine, const RouteCall& call) {
+  return show_document(index_of(engine).document(call.name));
+}
+
+ListReply list(const Engine& engine, const RouteCall& call, const ListBody& request) {
+  return as_refusals([&] { return searcher_of(engine, call, request.text, "").list(request); });
+}
+
+PatchReply patch(const Engine& engine, const RouteCall&, const PatchRequest& request) {
+  ServedIndex& index = index_of(engine);
+  index.check_changes();
+  std::vector<SearchIndex::MetadataPatch> patches;
+  for (const PatchBody& body : request.documents) {
+    const std::string key = fmt::format("documents[{}].metadata", patches.size());
+    patches.push_back({body.id, read_metadata(body.metadata, key, true)});
+  }
+  const int64_t changed = index.change_metadata(patches);
+  return {changed, index.info().count};
 }
 
 DeleteReply remove_all(const Engine& engine, const std::vector<std::string>& ids) {
@@ -279,33 +318,82 @@ DeleteReply remove_all(const Engine& engine, const std::vector<std::string>& ids
 }
 
 DeleteReply remove(const Engine& engine, const RouteCall&, const DeleteRequest& request) {
-  return remove_all(engine, request.ids);
+  SIMILE_REQUEST_CHECK(request.ids || request.filter, Refusal::kInvalid,
+                       "\"ids\" is missing; give them, or a \"filter\"", "ids");
+  SIMILE_REQUEST_CHECK(!request.ids || !request.filter, Refusal::kInvalid,
+                       "give \"ids\" or \"filter\", not both", "filter");
+  SIMILE_REQUEST_CHECK(request.filter || !request.dry_run, Refusal::kInvalid,
+                       "\"dry_run\" needs a \"filter\"", "dry_run");
+  if (request.ids) return remove_all(engine, *request.ids);
+  ServedIndex& index = index_of(engine);
+  const int64_t deleted = as_refusals(
+      [&] { return index.remove_matching(MetadataFilter(*request.filter), request.dry_run); });
+  return {deleted, index.info().count};
 }
 
 DeleteReply remove_one(const Engine& engine, const RouteCall& call) {
   return remove_all(engine, {call.name});
 }
 
+struct SnapshotBody {
+  std::string name;
+  void visit(OptionVisitor& v) {
+    v.field("name", name, OptionInfo{"Of the copy, a new folder of --snapshots"}.required());
+  }
+};
+
+struct SnapshotReply {
+  int64_t documents = 0, generation = 0;
+  void visit(OptionVisitor& v) {
+    v.required("documents", documents, "Documents of the copy");
+    v.required("generation", generation, "Changes of the index since it was begun");
+  }
+};
+
+SnapshotReply snapshot(const Engine& engine, const RouteCall&, const SnapshotBody& request) {
+  const IndexInfo info = index_of(engine).copy(engine.model().snapshots, request.name);
+  return {info.count, info.generation};
+}
+
 }  // namespace
 
 std::vector<Route> document_routes() {
   const std::vector<Refusal> kChanging = {Refusal::kModelCannot, Refusal::kNotFound};
-  return {route("addDocuments", "POST", "/documents",
-                "Adds documents to the index, replacing those with the same id (with "
-                "--allow-changes); they are found when this is answered",
-                add, {Refusal::kModelCannot}, BodySize::kBulk),
-          route("deleteDocuments", "DELETE", "/documents",
-                "Removes documents from the index, all of them or none (with --allow-changes)",
-                remove, kChanging, BodySize::kBulk),
-          route("deleteDocumentsByPost", "POST", "/documents/delete",
-                "The same, for proxies that drop the body of DELETE", remove, kChanging,
-                BodySize::kBulk),
-          route("getDocument", "GET", "/documents/{id}",
-                "A document of the index: its text, with the title before it, its metadata, and "
-                "how many passages it has, if it is split (with --index)",
-                document, kChanging),
-          route("deleteDocument", "DELETE", "/documents/{id}",
-                "Removes a document (with --allow-changes)", remove_one, kChanging)};
+  std::vector<Route> routes = {
+      route("addDocuments", "POST", "/documents",
+            "Adds documents to the index, replacing those with the same id (with "
+            "--allow-changes); they are found when this is answered",
+            add, {Refusal::kModelCannot}, BodySize::kBulk),
+      route("deleteDocuments", "DELETE", "/documents",
+            "Removes documents from the index, all of them or none (with --allow-changes)", remove,
+            kChanging, BodySize::kBulk),
+      route("deleteDocumentsByPost", "POST", "/documents/delete",
+            "The same, for proxies that drop the body of DELETE", remove, kChanging,
+            BodySize::kBulk),
+      route("patchDocuments", "PATCH", "/documents",
+            "Changes metadata of documents, all of them or none, and neither texts nor vectors "
+            "(with --allow-changes)",
+            patch, kChanging, BodySize::kBulk),
+      query_route("listDocuments", "/documents",
+                  "Documents of the index in the order of adding, a page at a time, with their "
+                  "metadata and, if asked for, texts and counts (with --index)",
+                  list, {Refusal::kModelCannot, Refusal::kInvalid}),
+      route("getDocument", "GET", "/documents/{id}",
+            "A document of the index: its text, with the title before it, its metadata, and "
+            "how many passages it has, if it is split (with --index)",
+            document, kChanging),
+      route("deleteDocument", "DELETE", "/documents/{id}",
+            "Removes a document (with --allow-changes)", remove_one, kChanging)};
+  for (Route& changing : routes) {
+    if (std::string_view(changing.method) != "GET") changing.role = "write";
+  }
+  routes.push_back(
+      route("snapshot", "POST", "/snapshot",
+            "Copies the index as it is now into the server's folder for that, verifies "
+            "the copy and answers when it is done (with --index and --snapshots)",
+            snapshot, {Refusal::kModelCannot}));
+  routes.back().role = "admin";
+  return routes;
 }
 
 }  // namespace simile::detail

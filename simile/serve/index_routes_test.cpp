@@ -184,19 +184,18 @@ TEST_F(SearchRoutesTest, AFilterThatNothingMatchesIsTold) {
   for (const char* mode : {"vector", "lexical", "hybrid"}) {
     const json body = {{"query", "the sun"}, {"mode", mode}};
     json unknown = body, none = body, some = body;
-    unknown["filter"] = "knid = a and kind = a";
+    unknown["filter"] = "knid = a or kind = a";
     none["filter"] = "kind = z";
-    some["filter"] = "kind = a or knid = a";
-    EXPECT_EQ(warnings(unknown), json({"no document of the index matches the filter",
-                                       "no document has \"knid\" in its metadata"}));
+    some["filter"] = "kind = a or kind = z";
+    refuse(unknown, 422,
+           "no document has 'knid' in its metadata; known: kind; did you mean 'kind'?");
     EXPECT_EQ(warnings(none), json({"no document of the index matches the filter"}));
     EXPECT_EQ(warnings(some), json::array());
     EXPECT_EQ(warnings(body), json::array());
   }
   EXPECT_EQ(warnings({{"query", "nowhere"}, {"mode", "lexical"}, {"filter", "kind = a"}}),
             json::array());
-  EXPECT_EQ(warnings({{"like", "sun"}, {"filter", "\"od d\" = a"}})[1],
-            "no document has \"od d\" in its metadata");
+  refuse({{"like", "sun"}, {"filter", "\"od d\" = a"}}, 422, "no document has 'od d'");
 }
 
 // A server that is stopping computes the search that waits, and takes nothing more.
@@ -222,7 +221,7 @@ TEST_F(SearchRoutesTest, AnAnswerWhoseWarningCannotBeHadIsGivenWithout) {
   std::future<Reply> found = std::async(std::launch::async, [&] {
     const std::string body = R"({"query":"sun","mode":"lexical","filter":"kind = z"})", none;
     RequestCost cost;
-    return find_route("POST", "/search").answer(engine, {"/search", none, none, body, later, cost});
+    return find_route("POST", "/search").answer(engine, {"/search", none, body, later, cost});
   });
   while (worker.waiting() != 1) wait();
   std::thread stopping([&] { engine.stop(); });
@@ -231,7 +230,7 @@ TEST_F(SearchRoutesTest, AnAnswerWhoseWarningCannotBeHadIsGivenWithout) {
     try {
       worker.run([] {}, 1, 0, ServeClock::now(), times);
     } catch (const RequestError& error) {
-      return error.refusal() == Refusal::kStopping;
+      return error.refusal() == Refusal::kUnready;
     }
     return false;
   };
@@ -319,7 +318,7 @@ TEST_F(SearchRoutesTest, BodiesThatCannotBeUsedAreRefusedAndChangeNothing) {
       {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","title":1}]})", 422, "title"},
       {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","metadata":[1]}]})", 422,
        "must be an object"},
-      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","metadata":{"k":[1]}}]})", 422,
+      {"POST", "/documents", R"({"documents":[{"id":"a","text":"b","metadata":{"k":[[1]]}}]})", 422,
        "a text, a number"},
       {"POST", "/documents", R"({"documents":[{"id":"a","text":"b"},{"id":"a","text":"c"}]})", 422,
        "stands twice"},
@@ -330,6 +329,28 @@ TEST_F(SearchRoutesTest, BodiesThatCannotBeUsedAreRefusedAndChangeNothing) {
       {"DELETE", "/documents", R"({"ids":["cat","nobody"]})", 404, "nobody"},
       {"DELETE", "/documents", R"({"ids":["a\u0000b"]})", 404, "b\"; nothing was removed"},
       {"DELETE", "/documents", R"({"id":"cat"})", 422, "\"ids\" is missing"},
+      {"DELETE", "/documents", R"({"ids":["cat"],"filter":"kind = b"})", 422, "not both"},
+      {"DELETE", "/documents", R"({"ids":["cat"],"dry_run":true})", 422, "needs a"},
+      {"DELETE", "/documents", R"({"filter":""})", 422, "expected a column"},
+      {"DELETE", "/documents", R"({"filter":"knid = a"})", 422, "known: kind"},
+      {"PATCH", "/documents", R"({"documents":[{"id":"cat"}]})", 422, "metadata"},
+      {"PATCH", "/documents", R"({"documents":[{"id":"cat","metadata":[1]}]})", 422, "an object"},
+      {"PATCH", "/documents", R"({"documents":[{"id":"cat","metadata":{"a":{"b":1}}}]})", 422,
+       "or a list of these"},
+      {"PATCH", "/documents",
+       R"({"documents":[{"id":"cat","metadata":{}},{"id":"no","metadata":{}}]})", 404,
+       "no document \"no\"; nothing was changed"},
+      {"POST", "/search", R"({"query":"a","vector":[1]})", 422, "has 1 numbers; expected 32"},
+      {"POST", "/search", R"({"vector":[[1],2]})", 422, "vector[1]"},
+      {"POST", "/search", R"({"vector":["a"]})", 422, "vector[0]"},
+      {"POST", "/search", R"({"vector":1})", 422, "a list of numbers or a list of such lists"},
+      {"POST", "/search", R"({"vector":[]})", 400, "is empty"},
+      {"POST", "/search", R"({"query":"a","offset":995,"top_k":6})", 422, "1001 together"},
+      {"POST", "/search", R"({"query":"a","offset":-1})", 422, "between 0 and 1000"},
+      {"POST", "/search", R"({"query":"a","facets":"knid"})", 422, "known: kind"},
+      {"POST", "/search", R"({"query":"a","facets":["kind:2,1"]})", 422, "rising numbers"},
+      {"POST", "/search", R"({"query":"a","mode":"lexical","min_similarity":0.1})", 422, "lexical"},
+      {"POST", "/search", R"({"like":"cat","explain":true})", 422, "needs a"},
       {"PUT", "/documents", "{}", 405, "takes POST, DELETE"},
       {"POST", "/embed_all", R"({"inputs":[]})", 400, "is empty"},
       {"POST", "/embed_all", R"({"inputs":"a","truncate":0})", 422, "true or false"},
@@ -415,6 +436,97 @@ TEST_F(SearchRoutesTest, PlacesOfTheServerAreNotTold) {
   EXPECT_EQ(reply.status, 424) << reply.body;
   EXPECT_THAT(reply.body,
               testing::AllOf(HasSubstr("its log says why"), testing::Not(HasSubstr(folder_))));
+}
+
+TEST_F(SearchRoutesTest, DocumentsAreListedInPages) {
+  serve(false);
+  const json first = list({{"limit", "2"}});
+  EXPECT_EQ(first["documents"][0]["id"], "long");
+  EXPECT_GT(first["documents"][0]["passages"], 1);
+  EXPECT_EQ(first["documents"][1], json::parse(R"({"id":"cat","metadata":{"kind":"b"}})"));
+  const json second = list({{"cursor", first["cursor"]}, {"text", "true"}});
+  EXPECT_EQ(second, json::parse(R"({"documents":[{"id":"sun","text":"the sun was red",
+                                                  "metadata":{"kind":"a"}}]})"));
+  const json counted =
+      list({{"filter", "kind = a"}, {"limit", "0"}, {"count", "true"}, {"facets", "kind"}});
+  EXPECT_EQ(counted, json::parse(R"({"documents":[],"count":2,"facets":[{"column":"kind",
+      "values":[{"value":"a","count":2}],"without":0}]})"));
+  const auto refused = [&](const std::string& name, const std::string& value) {
+    return list({{name, value}}, 422)["error"].get<std::string>();
+  };
+  EXPECT_THAT(refused("cursor", "x"), HasSubstr("expected one that an earlier page gave"));
+  EXPECT_THAT(refused("cursor", "-1"), HasSubstr("expected one that an earlier page gave"));
+  EXPECT_THAT(refused("limit", "1001"), HasSubstr("between 0 and 1000"));
+  EXPECT_THAT(refused("limit", ""), HasSubstr("whole number"));
+  EXPECT_THAT(refused("text", "yes"), HasSubstr("true or false"));
+  EXPECT_THAT(refused("filtre", "a"), HasSubstr("did you mean 'filter'?"));
+  EXPECT_THAT(refused("filter", "knid = a"), HasSubstr("known: kind"));
+  EXPECT_THAT(refused("filter", "kind ="), HasSubstr("expected a value"));
+}
+
+TEST_F(SearchRoutesTest, APageEndsWhereAnAnswerMayHaveNoMoreBytes) {
+  ServeLimits limits;
+  limits.answer_bytes = 40;
+  serve(false, limits);
+  std::vector<std::string> ids;
+  std::vector<std::pair<std::string, std::string>> query = {{"text", "true"}};
+  for (;;) {
+    const json page = list(query);
+    for (const json& document : page["documents"]) ids.push_back(document["id"]);
+    if (!page.contains("cursor")) break;
+    query = {{"text", "true"}, {"cursor", page["cursor"]}};
+  }
+  EXPECT_THAT(ids, testing::ElementsAre("long", "cat", "sun"));
+  EXPECT_EQ(list({{"text", "true"}})["documents"].size(), 1u);
+}
+
+TEST_F(SearchRoutesTest, MetadataAreChangedAndDocumentsRemovedByThem) {
+  serve(false);
+  EXPECT_EQ(json::parse(call("PATCH", "/documents",
+                             {{"documents",
+                               {{{"id", "cat"}, {"metadata", {{"kind", "a"}, {"n", {1, 2}}}}},
+                                {{"id", "sun"}, {"metadata", {{"kind", nullptr}}}}}}})
+                            .body),
+            json::parse(R"({"changed":2,"documents":3})"));
+  EXPECT_EQ(list({{"limit", "2"}})["documents"][1],
+            json::parse(R"({"id":"cat","metadata":{"kind":"a","n":[1,2]}})"));
+  EXPECT_EQ(search({{"query", "cat"}, {"filter", "n = 2"}}).size(), 1u);
+  const auto remove = [&](const json& body) {
+    return json::parse(call("DELETE", "/documents", body).body);
+  };
+  EXPECT_EQ(remove({{"filter", "kind = a"}, {"dry_run", true}}),
+            json::parse(R"({"deleted":2,"documents":3})"));
+  EXPECT_EQ(remove({{"filter", "kind = a"}}), json::parse(R"({"deleted":2,"documents":1})"));
+  EXPECT_EQ(list({})["documents"], json::parse(R"([{"id":"sun"}])"));
+}
+
+TEST_F(SearchRoutesTest, HitsArePagedCountedAndExplained) {
+  serve(false);
+  const json all = search({{"query", "the sun"}});
+  ASSERT_EQ(all.size(), 3u);
+  json page = search({{"query", "the sun"}, {"top_k", 1}, {"offset", 1}});
+  EXPECT_EQ(page, json::array({all[1]}));
+  EXPECT_TRUE(search({{"query", "the sun"}, {"offset", 3}}).empty());
+  const json counted = post(
+      "/search",
+      {{"query", "the sun"}, {"top_k", 1}, {"count", true}, {"mode", "lexical"}})["results"][0];
+  EXPECT_EQ(counted["count"], 2);  // share a word with it
+  EXPECT_FALSE(counted.contains("facets"));
+  const double least = all[1]["vector_score"];
+  for (const json& hit : search({{"query", "the sun"}, {"min_similarity", least}})) {
+    EXPECT_GE(hit["vector_score"], least);
+  }
+  for (const json& hit : search({{"query", "the sun"}, {"explain", true}})) {
+    const json& explained = hit["explanation"];
+    EXPECT_EQ(explained["vector_part"].get<double>() + explained["word_part"].get<double>(),
+              hit["score"].get<double>());
+  }
+  const json vector = post("/embed", {{"inputs", "the sun"}})[0];
+  const json by_vector = search({{"vector", vector}, {"explain", true}});
+  const json by_text = search({{"query", "the sun"}, {"mode", "vector"}, {"explain", true}});
+  ASSERT_EQ(by_vector.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(by_vector[i]["id"], by_text[i]["id"]);
+  EXPECT_EQ(post("/search", {{"vector", {vector, vector}}})["results"].size(), 2u);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct MapRequest {
   bool neighbours = false;
   void visit(OptionVisitor& v) {
     v.field("query", query, {"Place this among them, with the ten documents that a search finds"});
-    visit_mode(v, mode, "What that search goes by; by default as the index says");
+    visit_mode(v, mode, "Rank that search by vectors, words or both; default: as the index says");
     v.field("prompt_name", prompt_name,
             {"Which of the model's prompts is put before the query; by default that for queries"});
     v.field("sample", sample,
@@ -32,7 +32,7 @@ struct MapRequest {
   }
 };
 
-// Where something lies: in the plane, and, where they are asked for, beside which documents of the
+// The place of a point in the plane and, if requested, its neighbours among the documents of the
 // sample.
 struct Place {
   double x = 0, y = 0;
@@ -166,11 +166,12 @@ MappedQuery map_query(const Engine& engine, const RouteCall& call, const Documen
                       const MapRequest& request) {
   SearchRequest search;
   search.query = std::vector<std::string>{request.query};
-  search.vectors = embed_queries(engine, call, *search.query, request.prompt_name);
+  const Matrix<float> vector = embed_queries(engine, call, *search.query, request.prompt_name);
+  search.set_vectors(vector);
   search.mode = request.mode;
   search.top_k = kMapHits;
   MappedQuery shown;
-  shown.place = place_of(map, search.vectors.row(0), request.neighbours);
+  shown.place = place_of(map, vector.row(0), request.neighbours);
   SearchReply reply =
       searcher_of(engine, call, true, "/search gives fewer of them (\"top_k\")").search(search);
   shown.mode = reply.mode;

@@ -2,13 +2,22 @@
 #include "simile/serve/metrics.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "simile/core/file.h"
+#include "simile/serve/request_error.h"
 
 namespace simile {
 namespace {
 
-enum class MetricKind { kCounter, kSeconds, kSize };
+enum class MetricKind { kCounter, kGauge, kSeconds, kSize };
 
 struct MetricRow {
   const char* name;
@@ -39,9 +48,31 @@ constexpr MetricRow kMetrics[] = {
      "How often model, index, keys and certificate were read again"},
     {"te_reload_failure", MetricKind::kCounter,
      "How often one of them could not be, and the old one stayed"},
+    {"te_request_duration", MetricKind::kSeconds, "Of requests for vectors or ranks, in seconds"},
+    {"te_request_tokenization_duration", MetricKind::kSeconds, "Of their tokenisation"},
+    {"te_request_queue_duration", MetricKind::kSeconds, "Of their time in the queue"},
+    {"te_request_inference_duration", MetricKind::kSeconds, "Of their computation"},
     {"te_request_input_length", MetricKind::kSize, "Tokens of each request"},
     {"te_batch_next_size", MetricKind::kSize, "Texts of each batch"},
     {"te_batch_next_tokens", MetricKind::kSize, "Tokens of each batch"},
+    {"te_queue_size", MetricKind::kGauge, "Requests in the queue"},
+    {"te_index_documents", MetricKind::kGauge, "Documents of the index"},
+    {"simile_index_generation", MetricKind::kGauge, "Changes of the index since it was begun"},
+    {"simile_readable", MetricKind::kGauge, "Whether model and index can be read"},
+    {"simile_build_info", MetricKind::kGauge, "1, with the program's version and the model"},
+    {"simile_last_reload_timestamp_seconds", MetricKind::kGauge, "When all was read anew"},
+    {"simile_connections", MetricKind::kGauge, "Open connections"},
+    {"simile_connections_total", MetricKind::kCounter, "Connections that were accepted"},
+    {"simile_connections_refused_total", MetricKind::kCounter,
+     "Connections beyond --connections or --connections-per-address that were turned away"},
+    {"simile_connections_evicted_total", MetricKind::kCounter,
+     "Idle connections that were closed for another one"},
+    {"process_resident_memory_bytes", MetricKind::kGauge, "Resident memory"},
+    {"process_virtual_memory_bytes", MetricKind::kGauge, "Virtual memory"},
+    {"process_cpu_seconds_total", MetricKind::kGauge, "Processor time of user and system"},
+    {"process_start_time_seconds", MetricKind::kGauge, "Start, in seconds since 1970"},
+    {"process_open_fds", MetricKind::kGauge, "Open files and connections"},
+    {"process_max_fds", MetricKind::kGauge, "How many there may be"},
 };
 
 std::string heading(const char* name, const char* help, const char* kind) {
@@ -52,10 +83,8 @@ std::string heading(const char* name, const char* help, const char* kind) {
 
 Metrics::Metrics() {
   for (const MetricRow& row : kMetrics) {
-    if (row.kind == MetricKind::kCounter) {
-      counters_[row.name];
-      continue;
-    }
+    if (row.kind == MetricKind::kCounter) values_[row.name];
+    if (row.kind == MetricKind::kCounter || row.kind == MetricKind::kGauge) continue;
     const bool is_seconds = row.kind == MetricKind::kSeconds;
     Histogram& histogram = histograms_[row.name];
     double bound = is_seconds ? 1e-5 : 1;
@@ -65,11 +94,28 @@ Metrics::Metrics() {
     }
     histogram.counts.assign(histogram.bounds.size() + 1, 0);
   }
+  for (const char* name : {"te_request_count", "te_request_success"}) {
+    for (const char* method : {"single", "batch"}) {
+      values_[name][fmt::format("method=\"{}\"", method)] = 0;
+    }
+  }
+  for (const RefusalRow& row : refusal_rows()) {
+    values_["te_request_failure"][fmt::format("err=\"{}\"", row.counted_as)] = 0;
+  }
+  for (auto& [name, values] : values_) {
+    if (values.empty()) values[""] = 0;
+  }
+  set("process_start_time_seconds", static_cast<double>(std::time(nullptr)));
 }
 
 void Metrics::count(const std::string& name, const std::string& labels, int64_t more) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  counters_.at(name)[labels] += more;
+  values_.at(name)[labels] += static_cast<double>(more);
+}
+
+void Metrics::set(const std::string& name, double value, const std::string& labels) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  values_[name][labels] = value;
 }
 
 void Metrics::observe(const std::string& name, double value) {
@@ -80,14 +126,18 @@ void Metrics::observe(const std::string& name, double value) {
   histogram.sum += value;
 }
 
-std::string Metrics::text(int64_t queue_size, std::optional<int64_t> documents) const {
+std::string Metrics::text() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::string out;
   for (const MetricRow& row : kMetrics) {
-    if (row.kind == MetricKind::kCounter) {
-      out += heading(row.name, row.help, "counter");
-      for (const auto& [labels, value] : counters_.at(row.name)) {
-        out += fmt::format("{}{} {}\n", row.name, labels.empty() ? "" : "{" + labels + "}", value);
+    if (row.kind == MetricKind::kCounter || row.kind == MetricKind::kGauge) {
+      const auto values = values_.find(row.name);
+      if (values == values_.end()) continue;
+      const bool is_gauge = row.kind == MetricKind::kGauge && !ends_with(row.name, "_total");
+      out += heading(row.name, row.help, is_gauge ? "gauge" : "counter");
+      for (const auto& [labels, value] : values->second) {
+        out += fmt::format("{}{} {:.15g}\n", row.name, labels.empty() ? "" : "{" + labels + "}",
+                           value);
       }
       continue;
     }
@@ -102,11 +152,24 @@ std::string Metrics::text(int64_t queue_size, std::optional<int64_t> documents) 
     }
     out += fmt::format("{0}_sum {1}\n{0}_count {2}\n", row.name, histogram.sum, total);
   }
-  out += heading("te_queue_size", "Requests in the queue", "gauge");
-  out += fmt::format("te_queue_size {}\n", queue_size);
-  if (!documents) return out;
-  out += heading("te_index_documents", "Documents of the index", "gauge");
-  return out + fmt::format("te_index_documents {}\n", *documents);
+  return out;
+}
+
+void tell_of_process(Metrics& metrics) {
+  rusage used = {};
+  getrusage(RUSAGE_SELF, &used);
+  metrics.set("process_cpu_seconds_total",
+              static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                  1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec));
+  double pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  metrics.set("process_virtual_memory_bytes", pages * page);
+  metrics.set("process_resident_memory_bytes", resident * page);
+  std::error_code error;
+  const std::filesystem::directory_iterator files("/proc/self/fd", error), end;
+  metrics.set("process_open_fds", static_cast<double>(std::distance(files, end)));
+  metrics.set("process_max_fds", static_cast<double>(sysconf(_SC_OPEN_MAX)));
 }
 
 }  // namespace simile

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +14,17 @@ namespace simile {
 
 class Metrics {
  public:
+  // All counters of the table, at 0.
   Metrics();
 
   // Counts `more`; `labels` as Prometheus writes them: method="single". `name` must be one of the
-  // table's (metrics.cpp), as must that of observe().
+  // table's (metrics.cpp), as must that of the others.
   void count(const std::string& name, const std::string& labels = "", int64_t more = 1);
   void observe(const std::string& name, double value);
+  void set(const std::string& name, double value, const std::string& labels = "");
 
-  // With these gauges; `documents` of the index, where there is one.
-  std::string text(int64_t queue_size, std::optional<int64_t> documents = std::nullopt) const;
+  // Gauges that were never set are left out.
+  std::string text() const;
 
  private:
   struct Histogram {
@@ -33,8 +34,11 @@ class Metrics {
   };
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::map<std::string, int64_t>> counters_;  // by name and labels
+  std::map<std::string, std::map<std::string, double>> values_;  // by name and labels
   std::map<std::string, Histogram> histograms_;
 };
+
+// Sets Prometheus' standard process metrics: memory, processor time, descriptors, start.
+void tell_of_process(Metrics& metrics);
 
 }  // namespace simile

@@ -18,17 +18,43 @@ TEST(Metrics, CountersHaveTheirLabelsAndHistogramsAddUp) {
   metrics.observe("te_batch_next_size", 3);
   metrics.observe("te_batch_next_size", 4);
   metrics.observe("te_batch_next_size", 1e9);
+  metrics.set("te_queue_size", 5);
   EXPECT_THAT(
-      metrics.text(5),
-      AllOf(HasSubstr("# TYPE te_request_count counter\nte_request_count{method=\"single\"} 2\n"),
-            HasSubstr("te_embed_count 32\n"), HasSubstr("te_batch_next_size_bucket{le=\"2\"} 0\n"),
+      metrics.text(),
+      AllOf(HasSubstr("# TYPE te_request_count counter\nte_request_count{method=\"batch\"} 0\n"),
+            HasSubstr("te_request_count{method=\"single\"} 2\n"), HasSubstr("te_embed_count 32\n"),
+            HasSubstr("te_batch_next_size_bucket{le=\"2\"} 0\n"),
             HasSubstr("te_batch_next_size_bucket{le=\"4\"} 2\n"),
             HasSubstr("te_batch_next_size_bucket{le=\"+Inf\"} 3\n"),
             HasSubstr("te_batch_next_size_count 3\n"), HasSubstr("te_queue_size 5\n")));
 }
 
+// A counter that appears with its first failure has no rise that an alert could see.
+TEST(Metrics, CountersStartAtZeroAndGaugesWhenTheyAreKnown) {
+  const std::string text = Metrics().text();
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("te_request_count{method=\"single\"} 0\n"),
+                  HasSubstr("te_request_success{method=\"batch\"} 0\n"),
+                  HasSubstr("te_request_failure{err=\"overloaded\"} 0\n"),
+                  HasSubstr("te_reload_failure 0\n"), HasSubstr("te_request_duration_count 0\n")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("te_queue_size")));
+}
+
+TEST(Metrics, TheProcessIsTold) {
+  Metrics metrics;
+  tell_of_process(metrics);
+  const std::string text = metrics.text();
+  for (const char* name : {"process_resident_memory_bytes ", "process_start_time_seconds ",
+                           "process_open_fds ", "process_cpu_seconds_total "}) {
+    const size_t at = text.find(std::string("\n") + name);
+    ASSERT_NE(at, std::string::npos) << name;
+    EXPECT_GE(std::stod(text.substr(text.find(' ', at) + 1)), 0) << name;
+  }
+  EXPECT_THAT(text, HasSubstr("# TYPE process_cpu_seconds_total counter\n"));
+}
+
 TEST(Metrics, DurationsHave35Buckets) {
-  const std::string text = Metrics().text(0);
+  const std::string text = Metrics().text();
   int buckets = 0;
   const std::string name = "te_embed_duration_bucket{le=";
   for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {

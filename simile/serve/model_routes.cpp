@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server tells about itself and its model: /tokenize, /decode, /info, /v1/models, /health,
+// The routes about the server itself and its model: /tokenize, /decode, /info, /v1/models, /health,
 // /metrics, /openapi.json, and the web page.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <map>
 
+#include "simile/core/detail/json.h"
 #include "simile/serve/detail/route_row.h"
 #include "simile/text/utf8.h"
 #include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {
+
+constexpr size_t kMostShownTokens = 65536;  // of one request
 
 struct TokenizeRequest {
   std::vector<std::string> inputs;
@@ -79,14 +82,14 @@ struct InfoReply {
     v.required("model_dtype", model_dtype, "What it computes in");
     v.required("served_model_name", served_model_name);
     v.group("model_type", model_type, "");
-    v.required("max_concurrent_requests", max_concurrent_requests, "--connections");
+    v.required("max_concurrent_requests", max_concurrent_requests, "--requests");
     v.required("max_input_length", max_input_length, "Tokens that the model reads");
     v.required("max_batch_tokens", max_batch_tokens, "--batch-tokens");
     v.field("max_batch_requests", max_batch_requests, OptionInfo{"No limit"}.nullable());
     v.required("max_client_batch_size", max_client_batch_size, "--request-texts");
     v.required("max_bulk_texts", max_bulk_texts, "--bulk-texts");
     v.required("auto_truncate", auto_truncate, "By default");
-    v.required("tokenization_workers", tokenization_workers, "--connections");
+    v.required("tokenization_workers", tokenization_workers, "--requests");
     v.required("version", version, "The program's");
     v.field("sha", sha, OptionInfo{""}.nullable());
     v.field("docker_label", docker_label, OptionInfo{""}.nullable());
@@ -120,45 +123,58 @@ struct ModelsReply {
   }
 };
 
-std::vector<Token> show_tokens(const Tokenizer& tokenizer, const std::string& text,
-                               bool special_tokens) {
-  const Encoding encoding = tokenizer.encode(text, special_tokens);
+// Appends the tokens as the array that Token describes; a tree of JSON would take ten times the
+// memory.
+void append_tokens(const Tokenizer& tokenizer, const std::string& text, const Encoding& encoding,
+                   std::string& out) {
   const auto offsets = character_offsets(encoding, text);
   const std::vector<size_t> begins = character_begins(text);
   const auto byte_of = [&](size_t character) {
     return begins[std::min(character, begins.size() - 1)];
   };
-  std::vector<Token> tokens(encoding.ids.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    Token& token = tokens[i];
-    token.id = encoding.ids[i];
-    token.special = encoding.special[i] != 0;
-    if (token.special) {
-      token.text = std::string(tokenizer.token(encoding.ids[i]));
-      continue;
-    }
+  out += '[';
+  for (size_t i = 0; i < encoding.ids.size(); ++i) {
+    const bool special = encoding.special[i] != 0;
     const auto [start, stop] = offsets[i];
-    token.text = text.substr(byte_of(start), byte_of(std::max(start, stop)) - byte_of(start));
-    token.start = static_cast<int64_t>(start);
-    token.stop = static_cast<int64_t>(stop);
+    const size_t begin = byte_of(start), end = byte_of(std::max(start, stop));
+    const std::string shown =
+        special ? std::string(tokenizer.token(encoding.ids[i])) : text.substr(begin, end - begin);
+    out += fmt::format(R"({}{{"id":{},"text":{},"special":{},"start":{},"stop":{}}})",
+                       i == 0 ? "" : ",", encoding.ids[i], dump_json(shown, -1), special,
+                       special ? "null" : std::to_string(start),
+                       special ? "null" : std::to_string(stop));
   }
-  return tokens;
+  out += ']';
 }
 
-std::vector<std::vector<Token>> tokenize(const Engine& engine, const RouteCall&,
-                                         const TokenizeRequest& request) {
+Written<std::vector<std::vector<Token>>> tokenize(const Engine& engine, const RouteCall& call,
+                                                  const TokenizeRequest& request) {
   const std::string& name = request.prompt_name;
   const std::string prompt = name.empty() ? "" : engine.embedder().prompt(name);
-  const SentenceEncoder& encoder = *engine.model().encoder;
-  Tokenizer tokenizer = encoder.tokenizer();
-  tokenizer.set_max_length(0);
-  std::vector<std::vector<Token>> lists;
-  for (const std::string& text : request.inputs) {
-    const std::string read = prompt + text;
-    lists.push_back(show_tokens(tokenizer, encoder.settings().lower_case ? lower_text(read) : read,
-                                request.add_special_tokens));
-  }
-  return lists;
+  const auto reply = std::make_shared<Reply>();
+  const auto work = [encoder = engine.model().encoder, prompt, request, reply] {
+    Tokenizer tokenizer = encoder->tokenizer();
+    tokenizer.set_max_length(0);
+    size_t tokens = 0;
+    for (const std::string& text : request.inputs) {
+      std::string read = prompt + text;
+      if (encoder->settings().lower_case) read = lower_text(read);
+      const Encoding encoding = tokenizer.encode(read, request.add_special_tokens);
+      tokens += encoding.ids.size();
+      SIMILE_REQUEST_CHECK(
+          tokens <= kMostShownTokens, Refusal::kTooManyInputs,
+          fmt::format("the texts have more than {} tokens together; send fewer at a time",
+                      kMostShownTokens),
+          "inputs");
+      reply->body += reply->body.empty() ? '[' : ',';
+      append_tokens(tokenizer, read, encoding, reply->body);
+    }
+    reply->body += ']';
+  };
+  const auto texts = static_cast<int64_t>(request.inputs.size());
+  engine.embedder().worker().run(work, texts, guess_tokens(request.inputs), call.patience,
+                                 call.cost.times);
+  return {std::move(*reply)};
 }
 
 std::vector<std::string> decode(const Engine& engine, const RouteCall&,
@@ -191,7 +207,7 @@ InfoReply info(const Engine& engine, const RouteCall&) {
   info.model_dtype = model.precision;
   info.model_type.embedding.pooling =
       settings.pooling.modes.empty() ? "mean" : pooling_name(settings.pooling);
-  info.max_concurrent_requests = info.tokenization_workers = limits.connections;
+  info.max_concurrent_requests = info.tokenization_workers = limits.requests;
   info.max_input_length = settings.max_length;
   info.max_batch_tokens = limits.batch_tokens;
   info.max_client_batch_size = limits.request_texts;
@@ -209,7 +225,7 @@ InfoReply info(const Engine& engine, const RouteCall&) {
 }
 
 ModelReply model(const Engine& engine, const RouteCall& call) {
-  check_model(engine, call.name);
+  check_model(engine, call, call.name, true);
   return {call.name};
 }
 
@@ -219,10 +235,28 @@ ModelsReply models(const Engine& engine, const RouteCall&) {
   return list;
 }
 
-Reply health(const Engine&, const RouteCall&) { return {200, "", ""}; }
+Written<ConfigNode> reload(const Engine& engine, const RouteCall&) {
+  const std::function<bool()>& read = engine.model().reload;
+  SIMILE_REQUEST_CHECK(read && read(), Refusal::kBackend,
+                       "not all could be read, and that stayed as it was; the log says why");
+  return {{200, R"({"reloaded":true})"}};
+}
 
-Reply metrics(const Engine& engine, const RouteCall&) {
-  return {200, engine.metrics_text(), "text/plain; version=0.0.4"};
+Reply health(const StateCall&) { return {200, "", ""}; }
+
+Reply ready(const StateCall& call) {
+  SIMILE_REQUEST_CHECK(!call.stopping, Refusal::kUnready, "the server is stopping");
+  SIMILE_REQUEST_CHECK(call.engine != nullptr, Refusal::kUnready, "the server is loading its model",
+                       "", 1);
+  SIMILE_REQUEST_CHECK(call.engine->is_readable(), Refusal::kUnready,
+                       "the files of the model or its index cannot be read");
+  return {200, "", ""};
+}
+
+Reply metrics(const StateCall& call) {
+  if (call.engine != nullptr) call.engine->tell(call.metrics);
+  tell_of_process(call.metrics);
+  return {200, call.metrics.text(), "text/plain; version=0.0.4"};
 }
 
 Written<ConfigNode> openapi(const Engine& engine, const RouteCall&) {
@@ -231,24 +265,35 @@ Written<ConfigNode> openapi(const Engine& engine, const RouteCall&) {
 
 }  // namespace
 
-void check_model(const Engine& engine, const std::string& name) {
+void check_model(const Engine& engine, const RouteCall& call, const std::string& name,
+                 bool is_strict) {
   const std::vector<std::string>& names = engine.model().names;
-  SIMILE_REQUEST_CHECK(std::find(names.begin(), names.end(), name) != names.end(),
-                       Refusal::kUnknownModel,
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  SIMILE_REQUEST_CHECK(!is_strict && !engine.limits().strict_model_name, Refusal::kUnknownModel,
                        fmt::format("the model \"{}\" is not served here, \"{}\" is",
                                    name.substr(0, 100), fmt::join(names, "\", \"")),
                        "model");
+  call.cost.other_model = name;
 }
 
-Reply answer_web(const Engine&, const RouteCall& call) {
-  return web_reply(call.path, call.if_none_match);
-}
+Reply answer_web(const StateCall& call) { return web_reply(call.path, call.if_none_match); }
 
 std::vector<Route> model_routes() {
   Route document =
       route("getOpenApi", "GET", "/openapi.json", "This table for programs (OpenAPI 3.0)", openapi);
   document.open = true;
-  return {route("tokenize", "POST", "/tokenize",
+  Route ready_row = page("getReady", "/ready",
+                         "Status 200 while requests are answered; 503 while the server loads or "
+                         "stops, and where it cannot read its model or index",
+                         "", ready);
+  ready_row.refusals = {Refusal::kUnready};
+  Route reload_row = route("reload", "POST", "/reload",
+                           "Reads model, index, API keys and certificate again, as SIGHUP does, "
+                           "and answers when that is done",
+                           reload, {Refusal::kBackend});
+  reload_row.role = "admin";
+  return {reload_row,
+          route("tokenize", "POST", "/tokenize",
                 "The tokens of texts, with their places in characters", tokenize),
           route("decode", "POST", "/decode",
                 "The texts of token ids, as the tokenizer puts them together again; ids that it "
@@ -260,8 +305,11 @@ std::vector<Route> model_routes() {
           route("getInfo", "GET", "/info", "The model and the server's limits", info),
           page("getHealth", "/health", "Status 200 while the server answers", "", health),
           page("getPing", "/ping", "The same", "", health),
+          ready_row,
           page("getPage", "/", "The web page: search, compare, map and runs in a browser",
                "text/html", answer_web),
+          page("getDocs", "/docs", "The routes and their bodies, in a browser", "text/html",
+               answer_web),
           page("getMetrics", "/metrics", "Counters and histograms for Prometheus", "text/plain",
                metrics),
           document};

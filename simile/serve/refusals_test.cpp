@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is refused and what is counted, and what a refusal may tell.
+// Which requests are rejected, how they are counted, and what a rejection may reveal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,11 +63,11 @@ TEST_F(RefusalsTest, WhatIsNoCallIsCountedLoggedAndHasAnId) {
   EXPECT_EQ(reply.status, 429);
   EXPECT_THAT(reply.headers, Contains(Key("X-Request-Id")));
   EXPECT_THAT(reply.headers, Contains(Pair("Retry-After", "1")));
-  EXPECT_EQ(service_.refuse(unknown, RequestError(Refusal::kMalformed, "no"), 414).status, 414);
+  EXPECT_EQ(service_.refuse(unknown, RequestError(Refusal::kTargetTooLong, "no")).status, 414);
   Call trace;
   trace.path = "/documents";
   EXPECT_THAT(service_.refuse(trace, RequestError(Refusal::kWrongMethod, "no")).headers,
-              Contains(Pair("Allow", "POST, DELETE")));
+              Contains(Pair("Allow", "POST, DELETE, PATCH, GET, HEAD")));
   ASSERT_EQ(log_.lines.size(), 3u);
   EXPECT_EQ(json::parse(log_.lines[0])["remote"], "10.0.0.7");
   EXPECT_EQ(json::parse(log_.lines[0])["status"], 429);
@@ -76,6 +76,60 @@ TEST_F(RefusalsTest, WhatIsNoCallIsCountedLoggedAndHasAnId) {
   EXPECT_THAT(metrics, HasSubstr("te_request_failure{err=\"overloaded\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("te_request_failure{err=\"validation\"} 2\n"));
   EXPECT_THAT(metrics, HasSubstr("te_request_count{method=\"single\"} 3\n"));
+}
+
+TEST_F(RefusalsTest, TheHeadAloneSaysWhetherABodyIsWanted) {
+  Call head;
+  head.method = "POST";
+  head.path = "/embed";
+  head.content_type = "application/json";
+  head.content_length = 2000000;
+  EXPECT_TRUE(service_.admit(head).takes_body);
+  head.content_length = 2000001;
+  EXPECT_EQ(service_.admit(head).reply->status, 413);
+  head.content_length = 1;
+  head.content_encoding = "gzip";
+  EXPECT_EQ(service_.admit(head).reply->status, 415);
+  head.path = "/nowhere";
+  EXPECT_EQ(service_.admit(head).reply->status, 404);
+  head.path = "/health";
+  head.method = "GET";
+  EXPECT_FALSE(service_.admit(head).takes_body);
+  EXPECT_FALSE(service_.admit(head).reply);
+  EXPECT_EQ(log_.lines.size(), 3u);
+}
+
+TEST_F(RefusalsTest, MessagesDoNotRepeatLongTexts) {
+  const std::string digits(400000, '9'), word(90000, 'k');
+  for (const std::string& body :
+       {R"({"inputs":"a","dimensions":)" + digits + "}", R"({")" + word + R"(":1})",
+        R"({"inputs":"a","prompt_name":")" + word + R"("})",
+        R"({"inputs":"a","truncation_direction":")" + word + R"("})",
+        R"({"inputs":"a",")" + word + R"(":1,)", R"({"inputs":)" + digits + "}"}) {
+    for (const char* path : {"/embed", "/v1/embeddings"}) {
+      const Reply reply = call("POST", path, body);
+      EXPECT_GE(reply.status, 400);
+      EXPECT_LT(reply.body.size(), 700u) << reply.body.substr(0, 2000);
+    }
+  }
+}
+
+TEST_F(RefusalsTest, BeforeItsModelAndAfterItsEndTheServerIsNotReady) {
+  EXPECT_EQ(call("GET", "/ready").status, 200);
+  service_.begin_stop();
+  EXPECT_EQ(call("GET", "/ready").status, 503);
+  EXPECT_EQ(call("GET", "/health").status, 200);
+  Service loading(ServeLimits(), ApiKeys(), silent_events());
+  Call ask;
+  ask.method = "GET";
+  for (const auto& [path, status] :
+       {std::pair("/ready", 503), {"/info", 503}, {"/health", 200}, {"/metrics", 200}}) {
+    ask.path = path;
+    EXPECT_EQ(loading.answer(ask).status, status) << path;
+  }
+  loading.replace(tiny_model(), {});
+  ask.path = "/ready";
+  EXPECT_EQ(loading.answer(ask).status, 200);
 }
 
 TEST_F(RefusalsTest, ReloadsAreCounted) {
@@ -112,7 +166,7 @@ TEST_F(RefusalsTest, ManyTextsMayComeToTheRoutesThatOthersSendManyTo) {
   const std::vector<std::string> texts = tiny_texts(100);
   const json many = post("/v1/embeddings", {{"input", texts}});
   ASSERT_EQ(many["data"].size(), 100u);
-  // Of 32, 32, 32 and 4, so that others come between.
+  // In parts of 32, 32, 32 and 4, so that others come between.
   EXPECT_THAT(call("GET", "/metrics").body, HasSubstr("te_batch_next_size_count 4\n"));
   const Matrix<float> expected = encode(texts);
   for (int64_t i = 0; i < 100; ++i) {
@@ -127,10 +181,14 @@ TEST_F(RefusalsTest, ManyTextsMayComeToTheRoutesThatOthersSendManyTo) {
 }
 
 TEST_F(RefusalsTest, TheRoutesThatClientsOfOthersExpectAreThere) {
+  for (const char* path : {"/", "/invocations"}) {
+    EXPECT_EQ(post(path, {{"inputs", "the cat"}}), post("/embed", {{"inputs", "the cat"}}));
+  }
   EXPECT_EQ(post("/embeddings", {{"input", "the cat"}}),
             post("/v1/embeddings", {{"input", "the cat"}}));
   EXPECT_EQ(json::parse(call("POST", "/embeddings", "{}").body)["error"]["param"], "input");
-  EXPECT_THAT(server_reference(), HasSubstr("under `/v1` and of `/embeddings` `{\"error\": {"));
+  EXPECT_THAT(server_reference(),
+              HasSubstr("under `/v1`, `/v2` and of `/embeddings` `{\"error\": {"));
   EXPECT_EQ(json::parse(call("GET", "/v1/models/other").body)["id"], "other");
   const Reply unknown = call("GET", "/v1/models/gpt");
   EXPECT_EQ(unknown.status, 404);
@@ -147,7 +205,8 @@ TEST_F(RefusalsTest, TheOpenApiDocumentNamesOperationsErrorsAndSpellings) {
           operation["responses"]["default"]["content"]["application/json"]["schema"]["$ref"];
       const std::string name = schema.substr(std::string("#/components/schemas/").size());
       EXPECT_TRUE(document["components"]["schemas"].contains(name)) << path;
-      EXPECT_EQ(name == "OpenAiError", path.substr(0, 4) == "/v1/" || path == "/embeddings");
+      const std::string begin = path.substr(0, 4);
+      EXPECT_EQ(name == "OpenAiError", begin == "/v1/" || begin == "/v2/" || path == "/embeddings");
     }
   }
   std::sort(names.begin(), names.end());
@@ -181,6 +240,35 @@ TEST_F(RefusalsTest, TheOpenApiDocumentHasBoundsDefaultsAndRefusalsOfTheStructs)
             json::parse(R"({"type":"array","items":{"type":"array","items":{"type":"number"}}})"));
   EXPECT_EQ(document["paths"]["/health"]["get"]["security"], json::array());
   EXPECT_EQ(search["security"], json::parse(R"([{"key":[]},{}])"));
+}
+
+class CrossOriginTest : public ServiceTest {
+ protected:
+  static ServeLimits with_origin() {
+    ServeLimits limits;
+    limits.cors_allow_origin = {"https://app.example"};
+    return limits;
+  }
+  CrossOriginTest() : ServiceTest({}, tiny_model(), with_origin(), AllowedHosts(ServeOptions())) {}
+};
+
+TEST_F(CrossOriginTest, PagesOfAGivenOriginMayAsk) {
+  const auto allows = Pair("Access-Control-Allow-Origin", "https://app.example");
+  call_.origin = "https://app.example";
+  const Reply reply = call("POST", "/embed", R"({"inputs":"the cat"})");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_THAT(reply.headers, Contains(allows));
+  EXPECT_THAT(call("POST", "/embed", "{}").headers, Contains(allows));
+  Call asks = call_;
+  asks.method = "OPTIONS";
+  asks.path = "/embed";
+  const Reply preflight = *service_.admit(asks).reply;
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_THAT(preflight.headers, Contains(Pair("Access-Control-Allow-Methods", "POST")));
+  EXPECT_THAT(preflight.headers, Contains(allows));
+  call_.origin = asks.origin = "https://other.example";
+  EXPECT_EQ(call("POST", "/embed", R"({"inputs":"the cat"})").status, 403);
+  EXPECT_EQ(service_.admit(asks).reply->status, 405);
 }
 
 class HeadRefusalsTest : public ServiceTest {

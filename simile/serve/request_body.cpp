@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "simile/core/detail/json.h"
@@ -58,7 +59,7 @@ void check_count(const std::string& name, size_t count, const ServeLimits& limit
                        name);
 }
 
-// What the operator limits in a request that was read.
+// Checks a parsed request against the operator's limits.
 class LimitChecker : public OptionVisitor {
  public:
   LimitChecker(std::string prefix, const ServeLimits& limits, BodySize size)
@@ -83,6 +84,8 @@ class LimitChecker : public OptionVisitor {
     } else if (const auto* optional = std::get_if<OptionValue::Optional>(&reference)) {
       if (optional->has_value) check(name, optional->value(), info);
     } else if (const auto* list = std::get_if<OptionValue::List>(&reference)) {
+      const OptionValue example = list->element(list->size);
+      if (std::holds_alternative<float*>(example.reference())) return;  // a vector
       check_count(name, list->size, limits_, size_);
       const bool is_one = list->size == 1 && info.takes_one;
       for (size_t i = 0; i < list->size; ++i) {
@@ -152,6 +155,26 @@ void read_body(std::string_view body, const ServeLimits& limits, BodySize size,
   members(checker);
 }
 
+void read_query(const AddressQuery& query, const OptionVisitor::Members& members) {
+  std::map<std::string, std::vector<ConfigNode>> values;
+  for (const auto& [name, text] : query) {
+    values[name].push_back({Kind::kScalar, text, {}, {}, "the address"});
+  }
+  ConfigNode node;
+  node.kind = Kind::kMap;
+  for (auto& [name, given] : values) {
+    const ConfigNode list{Kind::kList, "", given, {}, given[0].source};
+    node.members.emplace_back(name, given.size() == 1 ? given[0] : list);
+  }
+  try {
+    read_option_members(node, members);
+  } catch (const OptionError& error) {
+    throw RequestError(Refusal::kInvalid, error.problem, error.key);
+  } catch (const Error& error) {
+    throw RequestError(Refusal::kInvalid, error.what());
+  }
+}
+
 OptionInfo inputs_info(const std::string& help) {
   return OptionInfo{help}.required().one_or_more().shaped_as<std::string, std::vector<int32_t>>();
 }
@@ -165,6 +188,21 @@ std::vector<TextInput> read_inputs(const ConfigNode& node, const std::string& ke
     inputs.push_back(read_input(node.items[i], element_name(key, i), limits));
   }
   return inputs;
+}
+
+std::vector<std::string> read_documents(const ConfigNode& node, const std::string& key,
+                                        const ServeLimits& limits) {
+  ConfigNode texts = node;
+  for (ConfigNode& item : texts.items) {
+    const ConfigNode* const text = item.kind == Kind::kMap ? item.find("text") : nullptr;
+    if (text != nullptr) item = ConfigNode(*text);
+  }
+  std::vector<std::string> read;
+  for (TextInput& input : read_inputs(texts, key, limits, BodySize::kBulk)) {
+    if (input.is_ids) refuse(key, "a text or a list of texts", node);
+    read.push_back(std::move(input.text));
+  }
+  return read;
 }
 
 OptionInfo id_lists_info(const std::string& help) {
@@ -183,12 +221,16 @@ std::vector<std::vector<int32_t>> read_id_lists(const ConfigNode& node, const st
   return lists;
 }
 
-std::string read_metadata(const ConfigNode& node, const std::string& key) {
+std::string read_metadata(const ConfigNode& node, const std::string& key, bool with_nulls) {
   if (node.kind == Kind::kNull) return "";
   if (node.kind != Kind::kMap) refuse(key, "an object", node);
   for (const auto& [column, member] : node.members) {
-    if (member.kind != Kind::kScalar) {
-      refuse(key + "." + column, "a text, a number, true or false", member);
+    const bool is_null = with_nulls && member.kind == Kind::kNull;
+    const bool is_list = member.kind == Kind::kList &&
+                         std::all_of(member.items.begin(), member.items.end(),
+                                     [](const auto& item) { return item.kind == Kind::kScalar; });
+    if (member.kind != Kind::kScalar && !is_null && !is_list) {
+      refuse(key + "." + column, "a text, a number, true or false, or a list of these", member);
     }
   }
   std::string written = config_to_json(node);

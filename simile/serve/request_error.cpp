@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "simile/core/options.h"
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -34,6 +35,8 @@ struct OpenAiError {
   void visit(OptionVisitor& v) { v.required("error", error); }
 };
 
+constexpr size_t kLongestMessage = 400, kKeptEnd = 150;
+
 constexpr const char* kBadRequest = "invalid_request_error";
 constexpr const char* kServerError = "server_error";
 
@@ -50,7 +53,8 @@ constexpr RefusalRow kRefusals[] = {
     {Refusal::kNoKey, 401, "Unauthorized", 401, kBadRequest, "invalid_api_key", "validation",
      "no API key, or an unknown one"},
     {Refusal::kForbidden, 403, "Forbidden", 403, kBadRequest, "forbidden", "validation",
-     "`Host` or `Origin` is another's (see `--allow-host`), or a change without `--allow-changes`"},
+     "`Host` or `Origin` is another's (see `--allow-host`), a change without `--allow-changes`, or "
+     "the key lacks the role"},
     {Refusal::kUnknownRoute, 404, "NotFound", 404, kBadRequest, "unknown_url", "validation",
      "there is no such route"},
     {Refusal::kUnknownModel, 404, "NotFound", 404, kBadRequest, "model_not_found", "validation",
@@ -61,22 +65,39 @@ constexpr RefusalRow kRefusals[] = {
      "the route takes another method"},
     {Refusal::kTooLarge, 413, "Validation", 413, kBadRequest, "", "validation",
      "the body is larger than `--body-bytes`, or the hits than `--answer-bytes`"},
+    {Refusal::kTargetTooLong, 414, "Validation", 414, kBadRequest, "", "validation",
+     "the address is longer than 8,000 bytes"},
+    {Refusal::kHeadersTooLarge, 431, "Validation", 431, kBadRequest, "", "validation",
+     "the headers are larger than `--header-bytes`"},
+    {Refusal::kExpects, 417, "Validation", 417, kBadRequest, "", "validation",
+     "`Expect` is not `100-continue`"},
+    {Refusal::kTooSlow, 408, "Validation", 408, kBadRequest, "", "validation",
+     "the request did not arrive within `--header-seconds` and `--request-seconds`"},
     {Refusal::kWrongType, 415, "Validation", 415, kBadRequest, "", "validation",
      "the body is not sent as `application/json`"},
     {Refusal::kModelCannot, 424, "Backend", 400, kBadRequest, "", "model_type",
      "the model cannot do it, or there is no index or folder of runs"},
     {Refusal::kBackend, 424, "Backend", 500, kServerError, "", "inference", "computing failed"},
     {Refusal::kOverloaded, 429, "Overloaded", 429, "rate_limit_error", "rate_limit_exceeded",
-     "overloaded", "the queue is full, or too many connections wait"},
+     "overloaded",
+     "the queue is full, there are too many requests or connections, or the key has used up its "
+     "minute"},
     {Refusal::kLate, 503, "Overloaded", 503, kServerError, "", "dropped",
      "not computed within `--request-seconds`"},
     {Refusal::kLeft, 499, "Dropped", 499, kServerError, "", "dropped",
      "the client closed its connection before its turn came; it is not computed"},
-    {Refusal::kStopping, 503, "Unhealthy", 503, kServerError, "", "dropped",
-     "the server is stopping"},
-    {Refusal::kInternal, 500, "Backend", 500, kServerError, "", "inference",
-     "a mistake of the server"},
+    {Refusal::kUnready, 503, "Unhealthy", 503, kServerError, "", "dropped",
+     "the server is loading or stopping, or, of `/ready`, cannot read its index"},
+    {Refusal::kInternal, 500, "Backend", 500, kServerError, "", "inference", "internal error"},
 };
+
+// Many messages contain a client's text; a long message keeps its beginning and end.
+std::string shortened(const std::string& message) {
+  if (message.size() <= kLongestMessage) return message;
+  size_t tail = message.size() - kKeptEnd;
+  while (tail < message.size() && (message[tail] & 0xC0) == 0x80) ++tail;
+  return begin_of_text(message, kLongestMessage - kKeptEnd) + " ... " + message.substr(tail);
+}
 
 std::optional<std::string> text_or_none(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
@@ -96,10 +117,10 @@ const RefusalRow& refusal_row(Refusal refusal) {
 
 RequestError::RequestError(Refusal refusal, const std::string& message, std::string param,
                            int retry_seconds)
-    : Error(ErrorKind::kFailed, message),
+    : Error(ErrorKind::kFailed, shortened(message)),
       refusal_(refusal),
-      message_(message),
-      param_(std::move(param)),
+      message_(shortened(message)),
+      param_(shortened(param)),
       retry_seconds_(retry_seconds) {}
 
 int error_status(ErrorStyle style, const RequestError& error) {

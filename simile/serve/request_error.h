@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer over HTTP; and why a request is not answered, as one table from the reason to the HTTP
-// status, its meaning, the names that clients of text-embeddings-inference (TEI) and OpenAI know,
-// and the label under which it is counted.
+// An answer over HTTP; and the reasons for errors, as one table from the reason to the HTTP status,
+// its meaning, its names for clients of text-embeddings-inference (TEI) and OpenAI, and its label
+// in metrics.
 #pragma once
 
 #include <string>
@@ -30,15 +30,19 @@ enum class Refusal {
   kUnknownModel,  // another model than the one served
   kNotFound,      // no such document
   kWrongMethod,
-  kTooLarge,     // the body has too many bytes
-  kWrongType,    // the body is no JSON by its headers
-  kModelCannot,  // the model has no such head, the server no index
-  kBackend,      // computing failed
-  kOverloaded,   // the queue is full
-  kLate,         // not computed within the time limit
-  kLeft,         // the client did not wait for its turn
-  kStopping,     // the server ends
-  kInternal,     // our mistake
+  kTooLarge,         // the body has too many bytes
+  kTargetTooLong,    // the address has
+  kHeadersTooLarge,  // the headers have
+  kExpects,          // another Expect than 100-continue
+  kTooSlow,          // the request did not arrive in time
+  kWrongType,        // the body is no JSON by its headers
+  kModelCannot,      // the model has no such head, the server no index
+  kBackend,          // computing failed
+  kOverloaded,       // the queue is full
+  kLate,             // not computed within the time limit
+  kLeft,             // the client did not wait for its turn
+  kUnready,          // the server loads, or ends
+  kInternal,         // our mistake
 };
 
 struct RefusalRow {

@@ -16,14 +16,17 @@
 #include "simile/text/words.h"
 
 namespace simile {
+
+extern const char* const kServerPage;  // server_reference.md, by CMakeLists.txt
+
 namespace {
 
 using detail::page;
 
 // The page asks nobody but the server that it came from.
 constexpr const char* kContentPolicy =
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'";
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src "
+    "'none'";
 
 bool matches(const Route& route, const std::string& path) {
   const bool has_name = std::string_view(route.path).find('{') != std::string_view::npos;
@@ -60,9 +63,9 @@ std::vector<const Route*> routes_at(const std::string& path) {
 const std::vector<Route>& route_table() {
   static const std::vector<Route> table = [] {
     std::vector<Route> routes;
-    for (const auto rows :
-         {detail::embed_routes, detail::compare_routes, detail::search_routes, detail::map_routes,
-          detail::document_routes, detail::run_routes, detail::model_routes}) {
+    for (const auto rows : {detail::embed_routes, detail::compare_routes, detail::predict_routes,
+                            detail::search_routes, detail::map_routes, detail::document_routes,
+                            detail::run_routes, detail::model_routes}) {
       const std::vector<Route> more = rows();
       routes.insert(routes.end(), more.begin(), more.end());
     }
@@ -108,8 +111,9 @@ std::string allowed_methods(const std::string& path) {
 }
 
 ErrorStyle error_style(const std::string& path) {
-  return starts_with(path, "/v1/") || path == "/embeddings" ? ErrorStyle::kOpenAi
-                                                            : ErrorStyle::kTei;
+  const bool is_openai =
+      starts_with(path, "/v1/") || starts_with(path, "/v2/") || path == "/embeddings";
+  return is_openai ? ErrorStyle::kOpenAi : ErrorStyle::kTei;
 }
 
 Reply web_reply(std::string_view path, std::string_view if_none_match) {
@@ -124,7 +128,7 @@ Reply web_reply(std::string_view path, std::string_view if_none_match) {
                    {"Content-Security-Policy", kContentPolicy},
                    {"X-Content-Type-Options", "nosniff"},
                    {"Referrer-Policy", "no-referrer"}};
-  // A list of tags, of which weak ones count too, or "*".
+  // A list of tags, including weak ones, or "*".
   if (if_none_match == "*" || if_none_match.find(file->etag) != std::string_view::npos) {
     reply.status = 304;
   } else {
@@ -137,95 +141,6 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr const char* kIntroduction = R"(# The server
-
-Printed by `simile docs server`.
-
-`simile serve` answers over HTTP with the vectors that `simile encode` writes, to the last bit, in the bodies, headers,
-status codes and metrics of text-embeddings-inference (TEI) and, under `/v1`, of OpenAI's API:
-
-```sh
-simile serve --model simile-mini-2 --port 8080 &
-curl localhost:8080/embed --json '{"inputs": ["hello world", "good morning"]}'
-curl localhost:8080/v1/embeddings --json '{"input": "hello world", "model": "simile-mini-2", "encoding_format": "base64"}'
-curl localhost:8080/similarity --json '{"inputs": {"source_sentence": "a cat", "sentences": ["a kitten", "a bill"]}}'
-curl localhost:8080/rerank --json '{"query": "reset my password", "texts": ["our prices", "forgotten passwords"]}'
-curl localhost:8080/tokenize --json '{"inputs": "hello world"}'
-curl localhost:8080/decode --json '{"ids": [2, 6206, 1010, 1628, 3]}'
-curl localhost:8080/info
-curl localhost:8080/openapi.json
-kill %1
-```
-
-TEI's route `/predict` is not there (status 404): `simile predict` classifies. `/embed_sparse` needs weights of words, which no model of Simile has, and is always refused.
-
-With `--index DIR` it searches too, with the model that the index names; `--allow-changes` lets clients change it. With
-`--port 0` it takes a free port; the first line on stdout names the address. Figures: [results/server.md](results/server.md).
-
-**The page.** At its address in a browser it searches the index, with the query's words marked and [filters](search.md) by
-metadata, of which each value of a hit is one, compares texts, and shows documents on a map and training runs; the address holds what was asked, after `#`, so that it can be given away. `/` goes to the query, arrows
-from hit to hit, Enter opens a hit, Escape goes back. The page is part of the program and asks nobody else; where API keys
-are asked for it takes one and keeps it until its tab is closed.
-
-**The map.** `/map` gives 2000 documents at most, of an index with passages 2000 of these, at even distances in the order of
-adding, as points of the plane in which
-their vectors vary most (principal components), with the furthest at distance 1, and the share of the variance that each axis
-has; two axes often show little of it. It is made on a thread of its own when it is first asked for after a change, beside
-searches, and kept. A query is placed among them with its hits; hits beyond the sample are encoded again for their places.
-The page colours documents by a key of their metadata, and can arrange them by their neighbours in the sample (UMAP by
-[umap-js](https://github.com/PAIR-code/umap-js), computed in the browser), where a query lies among the documents nearest to
-it.
-
-**Runs.** With `--runs DIR` the page shows the training runs in DIR, at any depth: their curves, also while they go on,
-several of them in one chart, results, recipes, and on request the examples that they get most wrong. It is the page that
-`simile report` writes; `/runs/faq` is that of one run. The pointer reads values off the curves; dragging it over steps
-shows these alone, a double click all. Runs are named by their folders, each of several seeds for itself (`faq/run-1`); a
-slash may be written `%2F`. Names are looked up among the runs that DIR has. Files that are damaged or have more than
-128 MiB are named, and the others shown. With `--runs` alone the model is simile-mini-2.
-
-**Who may.** It listens on this machine alone. `--host 0.0.0.0` lets others in and asks for `--api-key-file FILE`, one key a
-line, of which requests send one as `Authorization: Bearer KEY`, or for `--allow-open`. With `--tls-certificate FILE
---tls-key FILE` it speaks https, and nothing else. On loopback without keys it answers this machine alone: a page that a browser
-shows could ask it too, so a request whose `Host` or `Origin` is not `localhost`, `127.x.x.x` or `[::1]`, with any port, is refused
-with status 403. `--allow-host NAME`, once or several times, lets in another name, such as the one that a reverse proxy hands on; `*`
-lets in all. With keys, which no page knows, and for other machines nobody looks at these headers unless `--allow-host` is given.
-Bodies must be sent as `application/json`.
-
-**How it computes.** Two threads compute in turns, each with `--threads` of its own, so that processors are not idle while
-one waits; requests of all connections wait in one bounded queue and are encoded together, up to `--batch-tokens` at a
-time. Nobody's vectors depend on who else asks. A full queue answers
-429, and what is not computed in time 503, both with `Retry-After`; what has waited for longer than 20 ms and whose client has
-closed its connection meanwhile is dropped. What filters go by is read beside requests as soon as the index is. A request must arrive within `--request-seconds`, however
-slowly its bytes come, and be no larger than `--body-bytes`; JSON may be nested 100 levels deep. A request may have
-`--request-texts` texts; who sends more at a time raises it. `/v1/embeddings`, to which OpenAI's clients send up to 2048 texts, and
-`/documents` take `--bulk-texts`: `--request-texts` of them at a time wait and are computed, so that other requests come between.
-Where the queue is full when their turn comes the whole request is answered 429, and all of it has `--request-seconds`.
-
-**Hits.** What a search gives, or the hits on a map, may have `--answer-bytes` with titles, texts and metadata; more are refused
-with status 413. `"text": false` leaves the texts of a search out. Where there are no hits because nothing matches the filter, `warnings` says so, and which of its keys no
-document has. `/documents/{id}` gives a document as it was added, with its title, and once more before the text. An id in a path is written as in
-any address (`%2F` for a slash); a path may have 500 bytes, so that longer ids are for `/documents` and `/documents/delete`.
-
-**What it tells.** Each call is a line of JSON on stderr with the request's id (that of its header `X-Request-Id`, or one of
-its own, which the answer repeats), status, counts and times; texts only with `--log-texts`, nothing with `--quiet`. So are
-connections that are turned away, and what is no HTTP. Errors name no files of the server: why computing failed stands in the log.
-`/metrics` is for Prometheus: what TEI counts, searches (`te_search_count`, `te_search_success`, `te_search_duration`; `te_embed_count`
-has only texts that were embedded), `te_index_documents`, `te_reload_success` and `te_reload_failure`.
-
-**Signals.** SIGHUP reads model, index and API keys again, and the certificate with its key; requests go on meanwhile, and what
-cannot be read leaves things as they were: the certificate for itself, model, index and keys together. The log has a line for
-either, and one that failed makes the whole a `te_reload_failure`. After SIGTERM or SIGINT nothing new is accepted, what was accepted is answered, and the exit code
-is 0; a second one ends it at once.
-
-)";
-
-constexpr const char* kErrors = R"(## Errors
-
-`{"error": text, "error_type": type}`, and under `/v1` and of `/embeddings` `{"error": {"message", "type", "param", "code"}}`.
-What they say: [bad requests](results/bad-requests.md).
-
-)";
-
 // The statuses that a route may answer beside 200, each with what it means there.
 std::map<int, std::string> refusals_of(const Route& route) {
   std::vector<Refusal> all = {Refusal::kForbidden};
@@ -236,7 +151,7 @@ std::map<int, std::string> refusals_of(const Route& route) {
   if (route.has_body()) {
     add({Refusal::kMalformed, Refusal::kEmpty, Refusal::kInvalid, Refusal::kTooManyInputs,
          Refusal::kTooLarge, Refusal::kWrongType, Refusal::kBackend, Refusal::kOverloaded,
-         Refusal::kLate, Refusal::kStopping});
+         Refusal::kLate, Refusal::kUnready});
   }
   add(route.refusals);
   std::map<int, std::string> meanings;
@@ -265,6 +180,14 @@ OrderedJson operation(const Route& route) {
     operation["requestBody"]["required"] = true;
     operation["requestBody"]["content"]["application/json"]["schema"] =
         OrderedJson::parse(option_members_to_schema(route.request));
+  }
+  if (route.in_query) {
+    OrderedJson schema = OrderedJson::parse(option_members_to_schema(route.request));
+    for (auto& [name, of_name] : schema["properties"].items()) {
+      OrderedJson parameter = {{"name", name}, {"in", "query"}};
+      parameter["schema"] = std::move(of_name);
+      operation["parameters"].push_back(std::move(parameter));
+    }
   }
   if (const char* const begin = std::strchr(route.path, '{')) {
     operation["parameters"].push_back({{"name", std::string(begin + 1, std::strchr(begin, '}'))},
@@ -311,16 +234,19 @@ std::string openapi_document(const std::string& version) {
 }
 
 std::string server_reference() {
-  TableRows routes = {{"route", "what it gives", "API key"}};
+  TableRows routes = {{"route", "what it gives", "role of the API key"}};
   for (const Route& route : route_table()) {
     routes.push_back({fmt::format("`{} {}`", route.method, route.path), route.summary,
-                      route.open ? "never asked for" : "asked for where there are any"});
+                      route.open ? "none" : route.role});
   }
-  std::string page = kIntroduction + std::string("## Routes\n\n") + markdown_table(routes);
-  page += "\n## Bodies\n\nKeys that are not listed are ignored.\n\n";
+  std::string page = kServerPage + std::string("## Routes\n\n") + markdown_table(routes);
+  page +=
+      "\n## Bodies\n\nKeys that are not listed are ignored; of a GET they stand behind `?` in the "
+      "address, and others are refused.\n\n";
   for (const Route& route : route_table()) {
-    if (!route.has_body()) continue;
-    const std::string title = fmt::format("`{} {}`", route.method, route.path);
+    if (route.request == nullptr) continue;
+    const std::string title =
+        fmt::format("`{} {}{}`", route.method, route.path, route.in_query ? "?" : "");
     page += "#" + option_members_to_markdown(route.request, title) + "\n";
   }
   TableRows errors = {{"status", "there", "`error_type`", "when"}};
@@ -329,7 +255,13 @@ std::string server_reference() {
                       fmt::format("`{}`", row.type), row.meaning});
   }
   ServeOptions options;
-  return page + kErrors + markdown_table(errors) + "\n" +
+  ApiKey key;
+  return page +
+         "## Errors\n\n`{\"error\": text, \"error_type\": type}`, and under `/v1`, `/v2` and of "
+         "`/embeddings` `{\"error\": {\"message\", \"type\", \"param\", \"code\"}}`.\nWhat they "
+         "say: [bad requests](results/bad-requests.md).\n\n" +
+         markdown_table(errors) + "\n" +
+         options_to_markdown(key, "A line of --api-key-file in braces") + "\n" +
          options_to_markdown(options, "Options (`simile serve`)");
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simile/core/options.h"
@@ -15,14 +16,23 @@
 
 namespace simile {
 
-// What a route gets to answer.
+// The inputs of a route.
 struct RouteCall {
-  const char* path;                  // of the route
-  const std::string& name;           // what stands in the place of {name} or {id} in it
-  const std::string& if_none_match;  // that header
+  const char* path;         // of the route
+  const std::string& name;  // what stands in the place of {name} or {id} in it
   const std::string& body;
   Patience patience;
-  RequestCost& cost;  // what it fills
+  RequestCost& cost;                                            // what it fills
+  std::vector<std::pair<std::string, std::string>> query = {};  // behind ? in the address
+};
+
+// The inputs of a route about the server itself, which needs no engine.
+struct StateCall {
+  const std::string& path;
+  const std::string& if_none_match;  // that header
+  const Engine* engine;              // null: the model is being loaded
+  Metrics& metrics;
+  bool stopping;
 };
 
 // detail/route_row.h makes one from the structs that describe request and reply.
@@ -36,19 +46,22 @@ struct Route {
   const char* media_type = "application/json";
   std::vector<Refusal> refusals = {};  // beside those that every route, or every body, has
   bool open = false;                   // answered without an API key
+  const char* role = "read";           // that an API key needs; admin: only with a key
+  bool in_query = false;               // the request stands behind ? in the address
   std::function<Reply(const Engine& engine, const RouteCall& call)> answer = {};
+  Reply (*tell)(const StateCall& call) = nullptr;  // in its place: at once, on any thread
 
-  bool has_body() const { return request != nullptr; }
+  bool has_body() const { return request != nullptr && !in_query; }
 };
 
-// What programs ask for, and the web page.
+// The routes of the API, and the web page.
 const std::vector<Route>& route_table();
 
-// Of the table, or a file that the web page is made of. Errors (RequestError): kUnknownRoute with
+// Finds a route of the table, or a file of the web page. Errors (RequestError): kUnknownRoute with
 // the nearest path, kWrongMethod. HEAD finds GET.
 const Route& find_route(const std::string& method, const std::string& path);
 
-// What stands in `path` in the place of the route's {name} or {id}; empty where it has none.
+// The part of `path` in the place of the route's {name} or {id}; empty if the route has neither.
 std::string name_in_path(const Route& route, const std::string& path);
 
 // The methods of a path: "GET, HEAD".

@@ -2,12 +2,13 @@
 #include "simile/serve/serve_options.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <sstream>
 
 #include "simile/core/check.h"
@@ -18,11 +19,12 @@
 namespace simile {
 namespace {
 
-// Each has a thread and a descriptor, of which a process has 1024 unless told otherwise.
-constexpr int64_t kMostConnections = 900;
+constexpr int64_t kMostConnections = 65536;
+constexpr int64_t kMostRequests = 10000;
 constexpr int64_t kMost = int64_t{1} << 30;
 
 constexpr std::string_view kScheme = "bearer ";
+const std::vector<std::string> kRoles = {"read", "write", "admin"};
 
 std::string_view trim_key(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -64,11 +66,21 @@ void ServeLimits::visit(OptionVisitor& v) {
   v.field("request_seconds", request_seconds,
           {"time limit of a request: for its arrival, and until it is computed (status 503)",
            "seconds", 1, 86400});
-  v.field("keep_alive_seconds", keep_alive_seconds,
-          {"how long a connection stays open without a request", "seconds", 1, 86400});
-  v.field("connections", connections,
-          {"connections that are answered at a time", "", 1, kMostConnections});
+  v.field("requests", requests,
+          {"requests that are answered at a time, each by a thread; one beyond is refused with "
+           "status 429",
+           "", 1, kMostRequests});
+  v.field("header_bytes", header_bytes,
+          {"largest headers of a request (status 431)", "bytes", 256, kMost});
+  v.field("header_seconds", header_seconds,
+          {"time limit for the headers of a request (status 408)", "seconds", 1, 86400});
+  v.field("cors_allow_origin", cors_allow_origin,
+          {"origin (https://app.example) whose pages in a browser may use the server; may be given "
+           "several times, * lets in all"});
   v.field("log_texts", log_texts, {"log the bodies of requests, texts included"});
+  v.field("strict_model_name", strict_model_name,
+          {"refuse requests that ask for another model than served_model_name (status 404); by "
+           "default they are answered, and the log warns once for each name"});
 }
 
 void ServeOptions::visit(OptionVisitor& v) {
@@ -76,13 +88,16 @@ void ServeOptions::visit(OptionVisitor& v) {
           {"address to listen on; one that other machines reach needs an API key or allow_open"});
   v.field("port", port, {"port to listen on; 0 takes one that is free", "", 0, 65535});
   v.field("api_key_file", api_key_file,
-          path_info("file with API keys, one a line; requests must have one of them"));
+          path_info("file with API keys, one a line, with names, roles and limits where it says "
+                    "so; requests must have one of them"));
   v.field("tls_certificate", tls_certificate,
-          path_info("PEM file with the server's certificate and those between it and a known one; "
-                    "with it the server speaks https alone"));
+          path_info("PEM certificate chain; the server then accepts HTTPS only"));
   v.field("tls_key", tls_key, path_info("PEM file with the private key of tls_certificate"));
   v.field("runs", runs,
           path_info("folder of training runs, whose curves, results and worst errors are shown"));
+  v.field(
+      "snapshots", snapshots,
+      path_info("folder for copies of the index that keys of the role admin order (/snapshot)"));
   v.field("allow_open", allow_open, {"serve other machines without an API key"});
   v.field("allow_changes", allow_changes,
           {"let clients add and delete documents of the index (/documents)"});
@@ -91,8 +106,18 @@ void ServeOptions::visit(OptionVisitor& v) {
            "reverse proxy's; others are refused where any is given, and on loopback without API "
            "keys. May be given several times, * lets in all"});
   v.field("served_model_name", served_model_name,
-          {"name of the model for clients, which may be given several times; requests that ask for "
-           "another one are refused. By default the last part of --model"});
+          {"name of the model for clients, which may be given several times. By default the last "
+           "part of --model, or the name of the run that trained it"});
+  v.field("connections", connections,
+          {"open connections; for one more the connection that has been idle longest is closed", "",
+           1, kMostConnections});
+  v.field("connections_per_address", connections_per_address,
+          {"open connections of one client address (0: no limit, as behind a reverse proxy)", "", 0,
+           kMostConnections});
+  v.field("handshake_seconds", handshake_seconds,
+          {"time limit for the TLS handshake", "seconds", 1, 86400});
+  v.field("keep_alive_seconds", keep_alive_seconds,
+          {"how long a connection stays open without a request", "seconds", 1, 86400});
   ServeLimits::visit(v);
 }
 
@@ -114,25 +139,102 @@ ApiKeys::Digest ApiKeys::digest(std::string_view key) {
   return digest;
 }
 
+void ApiKey::visit(OptionVisitor& v) {
+  v.field("key", key, OptionInfo{"the key"}.required());
+  v.field("name", name, {"its name in the log; by default the number of its line"});
+  v.field("role", role,
+          choice_info("read: all that changes nothing; write: changes of documents too, where the "
+                      "server has --allow-changes; admin: /snapshot and /reload too",
+                      kRoles));
+  v.field(
+      "requests_per_minute", requests_per_minute,
+      {"requests that it may send, more are refused with status 429 (0: no limit)", "", 0, kMost});
+  v.field("tokens_per_minute", tokens_per_minute,
+          {"tokens that may be computed for it; the request that goes beyond is answered, those "
+           "after it are refused (0: no limit)",
+           "", 0, kMost});
+}
+
+bool ApiKey::may(const std::string& needed) const {
+  return std::find(kRoles.begin(), kRoles.end(), needed) <=
+         std::find(kRoles.begin(), kRoles.end(), role);
+}
+
+void ApiKey::begin_request(Time now) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double minutes = std::chrono::duration<double>(now - last_).count() / 60;
+  last_ = now;
+  const auto wait = [&](const char* what, int64_t limit, double& left) {
+    const auto each = static_cast<double>(limit);
+    left = std::min(each, left + each * minutes);
+    SIMILE_REQUEST_CHECK(
+        limit == 0 || left >= 1, Refusal::kOverloaded,
+        fmt::format("the API key \"{}\" has used up its {} of this minute", name, what), "",
+        static_cast<int>(std::ceil((1 - left) / each * 60)));
+  };
+  wait("tokens", tokens_per_minute, tokens_left_);
+  wait("requests", requests_per_minute, requests_left_);
+  --requests_left_;
+}
+
+void ApiKey::take_tokens(int64_t count) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  tokens_left_ -= static_cast<double>(count);
+}
+
 ApiKeys ApiKeys::load(const std::string& path) {
   ApiKeys keys;
   std::istringstream lines(read_file(path));
+  int number = 0;
   for (std::string line; std::getline(lines, line);) {
-    const std::string_view key = trim_key(line);
-    if (!key.empty()) keys.digests_.push_back(digest(key));
+    ++number;
+    const auto key = std::make_shared<ApiKey>();
+    key->key = trim_key(line);
+    key->name = fmt::format("line {}", number);
+    if (key->key.empty() || key->key[0] == '#') continue;
+    try {
+      const std::string where = fmt::format("{}:{}", path, number);
+      if (key->key[0] == '{') {
+        read_options(parse_config(key->key, where), *key);
+      } else {
+        SIMILE_CHECK(key->key.find_first_of(" \t\"'{},") == std::string::npos, ErrorKind::kInput,
+                     "{}: spaces, quotes, commas and braces are no part of a key without braces; "
+                     "expected one word, or {{\"key\": \"...\", \"role\": \"read\"}}",
+                     where);
+      }
+      SIMILE_CHECK(!trim_key(key->key).empty(), ErrorKind::kInput, "{}: `key` is empty", where);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::kInput, error.what());
+    }
+    const Digest own = digest(trim_key(key->key));
+    for (const auto& [known, other] : keys.keys_) {
+      SIMILE_CHECK(known != own, ErrorKind::kInput,
+                   "{}:{}: this key is that of '{}' above; expected each key once", path, number,
+                   other->name);
+    }
+    keys.keys_.emplace_back(own, key);
+    key->key.clear();
   }
   SIMILE_CHECK(!keys.empty(), ErrorKind::kInput, "{}: no API key in it; expected one a line", path);
   return keys;
 }
 
-bool ApiKeys::accepts(std::string_view authorization) const {
-  if (empty()) return true;
+std::string ApiKeys::describe() const {
+  std::vector<std::string> names;
+  for (const auto& [digest, key] : keys_) {
+    names.push_back(fmt::format("{} ({})", key->name, key->role));
+  }
+  return fmt::format("{} {}: {}", names.size(), names.size() == 1 ? "key" : "keys",
+                     fmt::join(names, ", "));
+}
+
+std::shared_ptr<ApiKey> ApiKeys::find(std::string_view authorization) const {
   const std::string scheme(authorization.substr(0, kScheme.size()));
-  if (lower_text(scheme) != kScheme) return false;
+  if (lower_text(scheme) != kScheme) return nullptr;
   const Digest given = digest(trim_key(authorization.substr(kScheme.size())));
-  bool found = false;
-  for (const Digest& known : digests_) {
-    found |= CRYPTO_memcmp(given.data(), known.data(), known.size()) == 0;
+  std::shared_ptr<ApiKey> found;
+  for (const auto& [known, key] : keys_) {
+    if (CRYPTO_memcmp(given.data(), known.data(), known.size()) == 0) found = key;
   }
   return found;
 }

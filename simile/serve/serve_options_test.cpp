@@ -12,17 +12,20 @@ namespace {
 
 TEST(ApiKeys, EveryKeyOfTheFileIsTakenAndNothingElse) {
   const TestFiles files;
-  const ApiKeys keys = ApiKeys::load(files.write("keys", "first\r\n\n  second key \n"));
-  EXPECT_TRUE(keys.accepts("Bearer first"));
-  EXPECT_TRUE(keys.accepts("Bearer second key"));
-  EXPECT_TRUE(keys.accepts("bearer first"));
-  EXPECT_TRUE(keys.accepts("BEARER first"));
-  EXPECT_FALSE(keys.accepts("bearer First"));
+  const ApiKeys keys = ApiKeys::load(files.write("keys", "# keys\nfirst\r\n  second-key \n"));
+  EXPECT_NE(keys.find("Bearer first"), nullptr);
+  EXPECT_NE(keys.find("Bearer second-key"), nullptr);
+  EXPECT_NE(keys.find("bearer first"), nullptr);
+  EXPECT_NE(keys.find("BEARER first"), nullptr);
+  EXPECT_EQ(keys.find("bearer First"), nullptr);
   for (const char* other : {"", "first", "Bearer", "Bearer ", "Bearer firs", "Bearer first2",
                             "Basic first", "bearer-first"}) {
-    EXPECT_FALSE(keys.accepts(other)) << other;
+    EXPECT_EQ(keys.find(other), nullptr) << other;
   }
-  EXPECT_TRUE(ApiKeys().accepts(""));
+  EXPECT_EQ(keys.find("Bearer second-key")->name, "line 3");
+  EXPECT_EQ(ApiKeys().find(""), nullptr);
+  EXPECT_EQ(keys.find("Bearer # keys"), nullptr);
+  EXPECT_EQ(keys.describe(), "2 keys: line 2 (write), line 3 (write)");
 }
 
 TEST(ApiKeys, AFileWithoutAKeyIsRefused) {
@@ -31,6 +34,72 @@ TEST(ApiKeys, AFileWithoutAKeyIsRefused) {
   EXPECT_THAT(error_of(ErrorKind::kInput, [&] { ApiKeys::load(blank); }),
               testing::HasSubstr("no API key"));
   EXPECT_NE(error_of(ErrorKind::kInput, [&] { ApiKeys::load(files.path("nowhere")); }), "");
+}
+
+TEST(ApiKeys, HaveNamesRolesAndLimitsWhereTheirLineSaysSo) {
+  const TestFiles files;
+  const ApiKeys keys = ApiKeys::load(
+      files.write("keys",
+                  "plain\n  {key: a b, name: app, role: read, requests_per_minute: 2}\n"
+                  "{key: root, role: admin}\n"));
+  EXPECT_EQ(keys.find("Bearer plain")->role, "write");
+  EXPECT_EQ(keys.find("Bearer a b")->role, "read");
+  EXPECT_EQ(keys.find("Bearer a b")->name, "app");
+  EXPECT_EQ(keys.find("Bearer root")->role, "admin");
+  EXPECT_EQ(keys.find("Bearer root")->name, "line 3");
+  const auto refused = [&](const std::string& line) {
+    const std::string path = files.write("bad", "good\n" + line + "\n");
+    return error_of(ErrorKind::kInput, [&] { ApiKeys::load(path); });
+  };
+  EXPECT_THAT(refused("{key: a, role: owner}"), testing::HasSubstr("bad:2"));
+  EXPECT_THAT(refused("{key: a, role: owner}"), testing::HasSubstr("admin"));
+  EXPECT_THAT(refused("{name: a}"), testing::HasSubstr("key"));
+  EXPECT_THAT(refused("{key: a, rolle: read}"), testing::HasSubstr("role"));
+  EXPECT_THAT(refused("{key: a, tokens_per_minute: -1}"), testing::HasSubstr("tokens_per_minute"));
+  for (const char* line : {"broken {", "\"quoted\"", "two words", "a,b"}) {
+    EXPECT_THAT(refused(line), testing::HasSubstr("bad:2: spaces, quotes")) << line;
+  }
+  EXPECT_THAT(refused("{key: a"), testing::HasSubstr("bad:2"));
+  EXPECT_THAT(refused("{key: '  '}"), testing::HasSubstr("key"));
+  EXPECT_THAT(refused("{key: ' good ', role: read}"), testing::HasSubstr("bad:2: this key"));
+}
+
+TEST(ApiKey, HasWhatAMinuteGivesAtOnceOrEvenly) {
+  const ApiKey::Time start = std::chrono::steady_clock::now();
+  ApiKey any, requests, tokens;
+  requests.requests_per_minute = tokens.tokens_per_minute = 6;
+  // The seconds to wait; 0: it may.
+  const auto ask = [&](ApiKey& key, double seconds) {
+    try {
+      key.begin_request(start + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+    } catch (const RequestError& error) {
+      EXPECT_EQ(error.refusal(), Refusal::kOverloaded);
+      return error.retry_seconds();
+    }
+    return 0;
+  };
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(ask(any, 0), 0);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(ask(requests, 1000), 0) << i;
+  EXPECT_EQ(ask(requests, 1000), 10);
+  EXPECT_EQ(ask(requests, 1004.5), 6);
+  EXPECT_EQ(ask(requests, 1010.001), 0);
+  EXPECT_EQ(ask(requests, 1010.001), 10);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(ask(requests, 5000), 0) << i;
+  EXPECT_EQ(ask(requests, 5000), 10);  // nothing was saved beyond a minute's
+  EXPECT_EQ(ask(tokens, 9000), 0);
+  tokens.take_tokens(17);  // 11 too many
+  EXPECT_EQ(ask(tokens, 9000), 120);
+  EXPECT_EQ(ask(tokens, 9119.5), 1);
+  EXPECT_EQ(ask(tokens, 9120.001), 0);
+}
+
+TEST(ApiKey, RolesHaveWhatThoseBeforeThemHave) {
+  const std::vector<std::string> roles = {"read", "write", "admin"};
+  for (size_t i = 0; i < 3; ++i) {
+    ApiKey key;
+    key.role = roles[i];
+    for (size_t j = 0; j < 3; ++j) EXPECT_EQ(key.may(roles[j]), j <= i);
+  }
 }
 
 using testing::HasSubstr;

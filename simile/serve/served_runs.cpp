@@ -170,7 +170,7 @@ Predictions ServedRuns::read_predictions(const std::string& path, std::string& p
   }
 }
 
-// Clients are not told where the folder is.
+// Hides the folder's path from clients.
 std::string ServedRuns::without_folder(std::string message) const {
   const std::string prefix = join_path(folder_, "");
   for (size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix)) {

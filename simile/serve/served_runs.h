@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training runs in a folder, at any depth (find_runs()), for people who look at them, also
-// while they go on. A run is named by its folders: "faq", "table/row/set"; each of several seeds is
-// a run ("faq/run-1").
+// The training runs in a folder, at any depth (find_runs()), also while they go on. A run is named
+// by its folders: "faq", "table/row/set"; each of several seeds is a run ("faq/run-1").
 //
 // A name that a client gives is looked up among those that were found, and never made into a path.
 // The report names files that are damaged or too large, and shows the others. Methods may be called
@@ -63,8 +62,8 @@ class ServedRuns {
   // Errors (kIo): the folder cannot be listed.
   RunListing list() const;
 
-  // What the files of a run say. Errors (RequestError): kNotFound; kLate where others are read
-  // until `deadline`.
+  // The details in the files of a run. Errors (RequestError): kNotFound; kLate if other runs are
+  // being read until `deadline`.
   std::shared_ptr<const RunDetails> read(const std::string& name, ServeClock::time_point deadline);
 
   // The HTML report of such runs, at most kMostReported of them; without worst errors and lengths

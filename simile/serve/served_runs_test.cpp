@@ -169,7 +169,7 @@ class RunRoutesTest : public ServedRunsTest {
     Call call;
     call.method = method;
     call.path = path;
-    call.read_body = [body] { return body; };
+    call.body = body;
     call.content_type = "application/json";
     call.deadline = soon();
     return service_.answer(call);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service over HTTP/1.1. One thread accepts connections, each of which is answered by a thread
-// of its own, as many at a time as the options say; others wait, and beyond a number of those that
-// wait they are told so with status 429. While any waits, a connection is closed after its answer.
+// The service over HTTP/1.1, by Boost.Beast and Asio. One thread holds all connections and waits
+// for none of them; it answers routes about the server (/health, /ready, /metrics, the page) at
+// once. Other requests are answered by threads of their own, up to the number in the options; one
+// more gets status 429. An open connection without a request costs memory alone; at their limit the
+// one that has waited longest for its client is closed for another one.
 //
 //   Server server(service, options);
 //   server.start();
 //   ... server.port() ...
 //   server.stop();
 //
-// A request must arrive, and its answer be taken, each within options.request_seconds, however
-// slowly the other side goes on; bodies beyond options.body_bytes are refused before they are read.
-// Compressed and multipart bodies are refused; answers are not compressed.
+// Headers, body and answer each have a time limit, however slowly the other side proceeds, and
+// bodies beyond options.body_bytes are rejected before they are read. Compressed bodies are
+// refused; large answers are compressed (gzip) for clients that accept it.
 #pragma once
 
 #include <memory>
@@ -25,7 +27,7 @@ class Server {
  public:
   // Takes the address and listens; connections wait until start(). Errors: kUsage as
   // check_exposure(), kInput for certificates that cannot be used, kIo when the address cannot be
-  // had. With TLS the process must ignore SIGPIPE.
+  // had. Raises the process' limit of open files to what the system allows.
   Server(Service& service, const ServeOptions& options);
   ~Server();  // as stop()
 
@@ -38,9 +40,8 @@ class Server {
   // while others are answered. Errors (kInput): they cannot be used; those before stay.
   void renew_certificates();
 
-  // Accepts nothing more, answers what was accepted, and returns when all connections are closed
-  // and the service is stopped. A request of which parts are still missing two seconds later is not
-  // waited for.
+  // Accepts no more connections, answers accepted requests, and returns when all connections are
+  // closed and the service is stopped. Requests still incomplete after two seconds are dropped.
   void stop();
 
  private:

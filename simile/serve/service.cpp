@@ -3,14 +3,14 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <ctime>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <utility>
+#include <regex>
 
 #include "simile/core/file.h"
 #include "simile/serve/routes.h"
@@ -21,12 +21,50 @@ namespace {
 
 constexpr size_t kLongestRequestId = 128;
 constexpr size_t kLongestLoggedPath = 100;
+constexpr size_t kMostToldModels = 100;
+constexpr size_t kLeastPacked = 4096, kMostPacked = size_t{1} << 30;  // bytes of a body
 
 // Different for each call of this process, and by all likelihood of others.
 std::string make_request_id() {
   static const uint64_t process = std::random_device()() * uint64_t{0x9E3779B97F4A7C15};
   static std::atomic<uint64_t> calls{0};
   return fmt::format("{:08x}-{:x}", process >> 32, ++calls);
+}
+
+// The trace in "00-" trace "-" the caller's span "-" flags (W3C Trace Context, level 1; later versions
+// may go on behind). Empty where the header is not that.
+std::string trace_of(const std::string& parent) {
+  static const std::regex form(
+      "(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}");
+  const bool ends = parent.size() == 55 ||
+                    (parent.size() > 55 && parent[55] == '-' && parent.compare(0, 2, "00") != 0);
+  return ends && std::regex_match(parent.substr(0, 55), form) ? parent.substr(3, 32) : "";
+}
+
+// Whether the header Accept-Encoding names gzip, and not with a weight of 0.
+bool accepts_gzip(const std::string& header) {
+  static const std::regex form("(^|.*,) *gzip *(; *q=(0?\\.0*[1-9][0-9]*|1(\\.0*)?) *)?(,.*|$)",
+                               std::regex::icase);
+  return std::regex_match(header.substr(0, kLongestLoggedPath), form);
+}
+
+// A large body as gzip packs it fastest: vectors become less than half of it.
+void pack(Reply& reply) {
+  if (reply.body.size() < kLeastPacked || reply.body.size() > kMostPacked) return;
+  z_stream stream = {};
+  const int begun = deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL,
+                                 Z_DEFAULT_STRATEGY);
+  if (begun != Z_OK) return;  // no memory: as it is
+  std::string packed(deflateBound(&stream, reply.body.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(reply.body.data());
+  stream.avail_in = static_cast<uInt>(reply.body.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  reply.body = std::move(packed);
+  reply.headers.emplace_back("Content-Encoding", "gzip");
 }
 
 int64_t milliseconds(double seconds) { return static_cast<int64_t>(seconds * 1e3 + 0.5); }
@@ -46,7 +84,7 @@ Reply refusal_reply(ErrorStyle style, const std::string& path, const RequestErro
   return reply;
 }
 
-// The error being handled as the client is told it; what is our own stays inside.
+// The current exception as an error for the client; internal details stay inside.
 RequestError current_request_error(std::string& cause) {
   try {
     throw;
@@ -94,12 +132,30 @@ struct Service::Outcome {
   const RefusalRow* refusal = nullptr;  // null: it was answered
   std::string body, cause;              // of the request; of an error that is not the client's
   double seconds = 0;
+  std::shared_ptr<ApiKey> key;  // null: none was asked for, or none was right
+  std::string trace, span;      // of the caller, and this call's in it; empty: there is none
 };
 
 Service::Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, EventSink& log,
                  AllowedHosts hosts)
-    : limits_(limits), hosts_(std::move(hosts)), log_(log) {
+    : Service(limits, {}, log, std::move(hosts)) {
   replace(std::move(model), std::move(keys));
+}
+
+Service::Service(const ServeLimits& limits, ApiKeys keys, EventSink& log, AllowedHosts hosts)
+    : limits_(limits), hosts_(std::move(hosts)), log_(log) {
+  state_ = std::make_shared<const State>(State{nullptr, std::move(keys)});
+}
+
+void Service::count_reload(bool whole) {
+  metrics_.count(whole ? "te_reload_success" : "te_reload_failure");
+  if (!whole) return;
+  metrics_.set("simile_last_reload_timestamp_seconds", static_cast<double>(std::time(nullptr)));
+}
+
+void Service::stop() {
+  const std::shared_ptr<const State> now = std::atomic_load(&state_);
+  if (now->engine != nullptr) now->engine->stop();
 }
 
 void Service::replace(ServedModel model, ApiKeys keys) {
@@ -107,14 +163,44 @@ void Service::replace(ServedModel model, ApiKeys keys) {
   std::atomic_store(&state_, std::make_shared<const State>(std::move(next)));
 }
 
-Reply Service::refuse(const Call& call, const RequestError& error, int status) {
+Reply Service::refuse(const Call& call, const RequestError& error) {
   Outcome outcome;
   outcome.refusal = &refusal_row(error.refusal());
   outcome.counts = true;
-  Reply reply = refusal_reply(ErrorStyle::kTei, call.path, error);
-  if (status != 0) reply.status = status;
+  Reply reply = refusal_reply(error_style(call.path), call.path, error);
   finish(call, outcome, reply);
   return reply;
+}
+
+bool Service::lets_read(const std::string& origin) const {
+  const std::vector<std::string>& all = limits_.cors_allow_origin;
+  return !origin.empty() && std::any_of(all.begin(), all.end(), [&](const std::string& one) {
+    return one == origin || one == "*";
+  });
+}
+
+Admission Service::admit(const Call& call) {
+  Outcome outcome;
+  if (call.method == "OPTIONS" && lets_read(call.origin)) {
+    Reply reply{204, ""};
+    reply.headers = {{"Access-Control-Allow-Methods", allowed_methods(call.path)},
+                     {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id"},
+                     {"Access-Control-Max-Age", "3600"}};
+    finish(call, outcome, reply);
+    return {std::move(reply), false};
+  }
+  try {
+    return {std::nullopt, check_head(call, *std::atomic_load(&state_), outcome).has_body()};
+  } catch (const RequestError& error) {
+    outcome.refusal = &refusal_row(error.refusal());
+    Reply reply = refusal_reply(error_style(call.path), call.path, error);
+    finish(call, outcome, reply);
+    return {std::move(reply), false};
+  }
+}
+
+bool Service::is_instant(const Call& call) const {
+  return find_route(call.method, call.path).tell != nullptr;
 }
 
 Reply Service::answer(const Call& call) {
@@ -129,6 +215,7 @@ Reply Service::answer(const Call& call) {
     reply = refusal_reply(error_style(call.path), call.path, error);
   }
   outcome.seconds = std::chrono::duration<double>(ServeClock::now() - begin).count();
+  if (outcome.key != nullptr) outcome.key->take_tokens(outcome.cost.tokens);
   finish(call, outcome, reply);
   return reply;
 }
@@ -140,35 +227,78 @@ void Service::finish(const Call& call, Outcome& outcome, Reply& reply) {
       std::all_of(given.begin(), given.end(), [](char c) { return c > ' ' && c < 0x7F; });
   const std::string id = is_id ? given : make_request_id();
   reply.headers.emplace_back("X-Request-Id", id);
+  outcome.trace = trace_of(call.traceparent);
+  if (!outcome.trace.empty()) {
+    static std::atomic<uint64_t> spans{std::random_device()() * uint64_t{0x9E3779B97F4A7C15}};
+    outcome.span = fmt::format("{:016x}", ++spans);
+    reply.headers.emplace_back(
+        "traceparent",
+        fmt::format("00-{}-{}-{}", outcome.trace, outcome.span, call.traceparent.substr(53, 2)));
+  }
+  if (lets_read(call.origin)) {
+    reply.headers.emplace_back("Access-Control-Allow-Origin", call.origin);
+    reply.headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+    reply.headers.emplace_back("Vary", "Origin");
+  }
   if (outcome.refusal == nullptr && outcome.cost.texts + outcome.cost.searches > 0) {
     add_costs(outcome.cost, outcome.seconds, reply);
   }
   count(outcome);
   write_log(call, outcome, reply, id);
+  if (!outcome.cost.other_model.empty()) warn_of_model(outcome.cost.other_model);
+}
+
+void Service::check_key(const Call& call, const Route& route, const ApiKeys& keys,
+                        Outcome& outcome) const {
+  SIMILE_REQUEST_CHECK(
+      !keys.empty() || std::string_view("admin") != route.role, Refusal::kForbidden,
+      "this needs an API key of the role admin, and the server has no keys (--api-key-file)");
+  if (keys.empty()) return;
+  outcome.key = keys.find(call.authorization);
+  SIMILE_REQUEST_CHECK(outcome.key != nullptr, Refusal::kNoKey,
+                       "no valid API key; send the header Authorization: Bearer KEY");
+  SIMILE_REQUEST_CHECK(outcome.key->may(route.role), Refusal::kForbidden,
+                       fmt::format("the API key \"{}\" has the role {}; this needs {}",
+                                   outcome.key->name, outcome.key->role, route.role));
+}
+
+const Route& Service::check_head(const Call& call, const State& now, Outcome& outcome) const {
+  const Route& route = find_route(call.method, call.path);
+  outcome.counts = route.has_body() || std::string_view(route.method) == "DELETE";
+  hosts_.check(call.host, lets_read(call.origin) ? "" : call.origin);
+  if (!route.open) check_key(call, route, now.keys, outcome);
+  if (!route.has_body()) return route;
+  std::string media = lower_text(call.content_type.substr(0, call.content_type.find(';')));
+  media.erase(std::remove(media.begin(), media.end(), ' '), media.end());
+  SIMILE_REQUEST_CHECK(media == "application/json" || ends_with(media, "+json"),
+                       Refusal::kWrongType,
+                       "send the body as Content-Type: application/json (curl has --json)");
+  SIMILE_REQUEST_CHECK(call.content_encoding.empty() || call.content_encoding == "identity",
+                       Refusal::kWrongType,
+                       "send the body as it is: application/json, not compressed, in one part");
+  SIMILE_REQUEST_CHECK(call.content_length <= limits_.body_bytes, Refusal::kTooLarge,
+                       fmt::format("the body has {} bytes; it may have {}", call.content_length,
+                                   limits_.body_bytes));
+  return route;
 }
 
 Reply Service::answer_route(const Call& call, Outcome& outcome) {
   const std::shared_ptr<const State> now = std::atomic_load(&state_);
-  const Route& route = find_route(call.method, call.path);
-  outcome.counts = route.has_body() || std::string_view(route.method) == "DELETE";
-  hosts_.check(call.host, call.origin);
-  SIMILE_REQUEST_CHECK(route.open || now->keys.accepts(call.authorization), Refusal::kNoKey,
-                       "no valid API key; send the header Authorization: Bearer KEY");
-  if (route.has_body()) {
-    std::string media = lower_text(call.content_type.substr(0, call.content_type.find(';')));
-    media.erase(std::remove(media.begin(), media.end(), ' '), media.end());
-    SIMILE_REQUEST_CHECK(media == "application/json" || ends_with(media, "+json"),
-                         Refusal::kWrongType,
-                         "send the body as Content-Type: application/json (curl has --json)");
-    outcome.body = call.read_body();
+  const Route& route = check_head(call, *now, outcome);
+  if (outcome.key != nullptr) outcome.key->begin_request(ServeClock::now());
+  if (route.has_body()) outcome.body = call.body;
+  if (route.tell != nullptr) {
+    return route.tell({call.path, call.if_none_match, now->engine.get(), metrics_, stopping_});
   }
+  SIMILE_REQUEST_CHECK(now->engine != nullptr, Refusal::kUnready,
+                       "the server is loading its model; try again later", "", 1);
   const std::string name = name_in_path(route, call.path);
-  return route.answer(*now->engine, {route.path,
-                                     name,
-                                     call.if_none_match,
-                                     outcome.body,
-                                     {call.deadline, call.has_left},
-                                     outcome.cost});
+  Reply reply = route.answer(
+      *now->engine,
+      {route.path, name, outcome.body, {call.deadline, call.has_left}, outcome.cost, call.query});
+  if (accepts_gzip(call.accept_encoding)) pack(reply);
+  reply.headers.emplace_back("Vary", "Accept-Encoding");
+  return reply;
 }
 
 void Service::count(const Outcome& outcome) {
@@ -191,10 +321,12 @@ void Service::count(const Outcome& outcome) {
   }
   if (cost.texts == 0) return;
   metrics_.count(kind + "_success", "", cost.texts);
-  metrics_.observe(kind + "_duration", outcome.seconds);
-  metrics_.observe(kind + "_tokenization_duration", cost.tokenization_seconds);
-  metrics_.observe(kind + "_queue_duration", cost.times.queue_seconds);
-  metrics_.observe(kind + "_inference_duration", cost.times.compute_seconds);
+  for (const std::string& of : {kind, std::string("te_request")}) {
+    metrics_.observe(of + "_duration", outcome.seconds);
+    metrics_.observe(of + "_tokenization_duration", cost.tokenization_seconds);
+    metrics_.observe(of + "_queue_duration", cost.times.queue_seconds);
+    metrics_.observe(of + "_inference_duration", cost.times.compute_seconds);
+  }
   metrics_.observe("te_request_input_length", static_cast<double>(cost.tokens));
 }
 
@@ -204,7 +336,13 @@ void Service::write_log(const Call& call, const Outcome& outcome, const Reply& r
   const RequestCost& cost = outcome.cost;
   LogLine line = begin_line();
   line["request_id"] = request_id;
+  if (!outcome.trace.empty()) {
+    line["trace_id"] = outcome.trace;
+    line["span_id"] = outcome.span;
+    line["parent_span_id"] = call.traceparent.substr(36, 16);
+  }
   line["remote"] = call.remote;
+  if (outcome.key != nullptr) line["key"] = outcome.key->name;
   line["method"] = call.method;
   line["path"] = call.path.substr(0, kLongestLoggedPath);
   line["status"] = reply.status;
@@ -228,6 +366,18 @@ void Service::note(const std::string& event, const std::string& message) {
   line["event"] = event;
   line["message"] = message;
   write_line(line.dump(-1, ' ', false, LogLine::error_handler_t::replace));
+}
+
+// Once for each name, and never without end.
+void Service::warn_of_model(const std::string& name) {
+  {
+    const std::lock_guard<std::mutex> lock(told_mutex_);
+    if (told_models_.size() == kMostToldModels || !told_models_.insert(name).second) return;
+  }
+  note("warning", fmt::format("a client asks for the model \"{}\", which is not served here; it is "
+                              "answered by the one that is. Give that name, too, by "
+                              "--served-model-name, or refuse others by --strict-model-name",
+                              name.substr(0, kLongestLoggedPath)));
 }
 
 void Service::write_line(const std::string& line) {

@@ -92,6 +92,11 @@ TEST_F(ServiceTest, TokenizeTellsPiecesAndTheirPlacesInCharacters) {
   EXPECT_EQ(tokens[2], json::parse(R"({"id":5,"text":"the","special":false,"start":2,"stop":5})"));
   EXPECT_EQ(tokens[4]["text"], "s");
   EXPECT_EQ(post("/tokenize", {{"inputs", "the"}, {"add_special_tokens", false}})[0].size(), 1u);
+  EXPECT_EQ(post("/tokenize", {{"inputs", {"\"", ""}}}).size(), 2u);
+  const json many = {{"inputs", std::vector<std::string>(2, std::string(80000, '.'))}};
+  const Reply refused = call("POST", "/tokenize", many.dump());
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr("more than 65536 tokens together"));
 }
 
 TEST_F(ServiceTest, DecodePutsTokensTogether) {
@@ -290,14 +295,14 @@ TEST_F(ServiceTest, AReplacedModelAnswersWhatBeginsAfterwards) {
 
 class GuardedServiceTest : public ServiceTest {
  protected:
-  GuardedServiceTest() : ServiceTest(ApiKeys::load(TestFiles().write("keys", "open sesame\n"))) {}
+  GuardedServiceTest() : ServiceTest(ApiKeys::load(TestFiles().write("keys", "open-sesame\n"))) {}
 };
 
 TEST_F(GuardedServiceTest, OnlyKeysOpenTheRoutesThatAreNotOpen) {
   const std::string body = R"({"inputs":"the cat"})";
   EXPECT_EQ(call("POST", "/embed", body).status, 401);
   EXPECT_EQ(call("POST", "/embed", body, "Bearer sesame").status, 401);
-  EXPECT_EQ(call("POST", "/embed", body, "Bearer open sesame").status, 200);
+  EXPECT_EQ(call("POST", "/embed", body, "Bearer open-sesame").status, 200);
   EXPECT_EQ(call("GET", "/info").status, 401);
   EXPECT_EQ(json::parse(call("GET", "/v1/models").body)["error"]["code"], "invalid_api_key");
   for (const char* path : {"/health", "/ping", "/", "/web/app.js", "/metrics"}) {

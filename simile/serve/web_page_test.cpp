@@ -20,7 +20,9 @@ using testing::StartsWith;
 
 std::string source_of(const WebFile& file) {
   const std::string path = file.path;
-  const std::string name = path == "/" ? "index.html" : path.substr(std::string("/web/").size());
+  const std::string name = path == "/"       ? "index.html"
+                           : path == "/docs" ? "docs.html"
+                                             : path.substr(std::string("/web/").size());
   return read_file(SIMILE_SOURCE_DIR "/simile/serve/web/" + name);
 }
 
@@ -83,7 +85,7 @@ TEST(WebPage, OnlyNamesOfTheTableAreFound) {
   EXPECT_STREQ(find_route("HEAD", "/web/app.js").path, "/web/app.js");
   EXPECT_THROW(find_route("POST", "/web/app.js"), RequestError);
   EXPECT_EQ(allowed_methods("/web/app.js"), "GET, HEAD");
-  EXPECT_EQ(allowed_methods("/"), "GET, HEAD");
+  EXPECT_EQ(allowed_methods("/"), "POST, GET, HEAD");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +18,7 @@ constexpr size_t kLongestWhole = 64;  // bytes of a word that is looked for as a
 constexpr size_t kShortWord = 48;
 constexpr size_t kKeptSymbols = size_t{1} << 16;
 
-// A token in a word, and how many of its bytes it stands for.
+// A token in a word, and the number of bytes that it covers.
 struct MergeSymbol {
   int32_t id = 0;
   uint32_t size = 0;
@@ -31,8 +30,7 @@ struct Merge {
   bool exists() const { return id >= 0; }
 };
 
-// A merge that may be done at symbol `at`; those of smallest rank come first, of these the
-// leftmost.
+// A merge that may be done at symbol `at`; the smallest rank comes first, of these the leftmost.
 struct Candidate {
   uint32_t rank;
   uint32_t at;

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "simile/core/check.h"
 #include "simile/core/file.h"
-#include "simile/text/pre_tokenizer.h"
 #include "simile/text/tokenizer.h"
 #include "simile/text/utf8.h"
 
@@ -17,24 +15,20 @@ constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr size_t kByteTokenSize = 6;                  // of "<0xE2>"
 
 std::string replace_all(const std::string& text, const std::string& found, const std::string& put) {
-  if (found.empty()) return text;
-  std::vector<size_t> places;
-  for (size_t at = text.find(found); at != std::string::npos;
-       at = text.find(found, at + found.size())) {
-    places.push_back(at);
-  }
+  std::vector<Span> places;
+  TextPattern::literal(found).find(text, places);
   check_text_size(text.size() + places.size() * put.size());  // each of many steps may multiply it
   std::string out;
   size_t begin = 0;
-  for (const size_t at : places) {
-    out.append(text, begin, at - begin);
+  for (const Span place : places) {
+    out.append(text, begin, place.begin - begin);
     out += put;
-    begin = at + found.size();
+    begin = place.end;
   }
   return out.append(text, begin);
 }
 
-// What `cleanup` replaces, as the `tokenizers` library has it, in its order.
+// The replacements of `cleanup`, in the order of the `tokenizers` library.
 constexpr std::pair<const char*, const char*> kCleanUp[] = {
     {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
     {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
@@ -86,8 +80,8 @@ class WordPieceDecoder : public Decoder {
   bool cleanup_;
 };
 
-// Characters that stand for bytes (pre_tokenizer.h) become these; tokens with others
-// stay. What is no UTF-8 becomes U+FFFD.
+// Characters that stand for bytes (pre_tokenizer.h) become these bytes; tokens with other
+// characters stay. Broken UTF-8 becomes U+FFFD.
 class ByteLevelDecoder : public Decoder {
  public:
   void decode(std::vector<std::string>& tokens) const override {
@@ -133,8 +127,7 @@ class SuffixDecoder : public Decoder {
   std::string suffix_;
 };
 
-// Tokens in a row like "<0xE2>" become the text of their bytes, or as many U+FFFD
-// where that is no UTF-8.
+// Consecutive tokens like "<0xE2>" become the text of their bytes, or one U+FFFD each.
 class ByteFallbackDecoder : public Decoder {
  public:
   void decode(std::vector<std::string>& tokens) const override {
@@ -180,7 +173,7 @@ class ReplaceDecoder : public Decoder {
   std::string found_, put_;
 };
 
-// At most so many of a character at the begin and end of each token go.
+// Removes up to a given number of one character from the beginning and end of each token.
 class StripDecoder : public Decoder {
  public:
   explicit StripDecoder(const JsonObject& json)

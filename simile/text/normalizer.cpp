@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/normalizer.h"
 
-#include <utility>
-
 #include "simile/core/check.h"
 #include "simile/text/detail/components.h"
 #include "simile/text/pre_tokenizer.h"
@@ -193,8 +191,8 @@ class Prepend : public Normalizer {
   std::string prefix_;
 };
 
-// Each match of a pattern becomes a fixed text, all of which stands for the last character of the
-// match, as in the `tokenizers` library.
+// Each match of a pattern becomes a fixed text, whose origin is the last character of the match, as
+// in the `tokenizers` library.
 class Replace : public Normalizer {
  public:
   explicit Replace(const JsonObject& json)
@@ -309,7 +307,7 @@ const ComponentTable<Normalizer>& component_table() {
       {"Lowercase", {}, make<Lowercase>},
       {"StripAccents", {}, make<StripAccents>},
       {"Nmt", {}, make<Nmt>},
-      // May name options that matter to the pre-tokeniser alone.
+      // May name options that matter to the pre-tokenizer alone.
       {"ByteLevel", {"add_prefix_space", "trim_offsets", "use_regex"}, make<ByteLevelNormalizer>},
       {"Strip", {"strip_left", "strip_right"}, make<Strip>},
       {"Prepend", {"prepend"}, make<Prepend>},

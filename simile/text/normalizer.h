@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text on its way through the tokeniser, and where each of its bytes came from; and the first step
-// of tokenising: rewriting the text (cleaning, lower case, accents).
+// A text on its way through the tokenizer, and where each of its bytes came from; and the first
+// step of tokenising: rewriting the text (cleaning, lower case, accents).
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,16 @@ struct NormalizedText {
   int64_t assign(std::string_view source, uint32_t offset, bool track);
 
   void clear(bool track);
-  // Appends one character that stands for the original bytes `origin`.
+  // Appends one character that comes from the original bytes `origin`.
   void append(char32_t code_point, Span origin);
-  // Appends valid UTF-8 that stands, byte for byte, for the origins given (read when tracked).
+  // Appends valid UTF-8 that comes, byte for byte, from the given origins (read when tracked).
   void append(std::string_view bytes, const Span* byte_origins);
 
   // Where `part` of this text was in the original; part must not be empty, and tracked be set.
   Span origin_of(Span part) const { return {origins[part.begin].begin, origins[part.end - 1].end}; }
 };
 
-// Steps in sequence can multiply a text without end. Errors (kInput): more bytes than a text may
-// have on its way.
+// Steps in sequence can multiply a text without end. Errors (kInput): more bytes than allowed.
 void check_text_size(size_t bytes);
 
 // An immutable object, safe to use from several threads, which detail::make_normalizer() makes from
@@ -54,8 +53,7 @@ class Normalizer {
 };
 
 // The forms of Unicode Standard Annex #15, as Hugging Face's "NFC", "NFD", "NFKC" and "NFKD". A
-// character made from several stands for the first of them; those that one becomes all stand for
-// it.
+// character made from several has the origin of the first; those made from one have its origin.
 enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 std::unique_ptr<const Normalizer> make_unicode_normalizer(UnicodeForm form);
 
@@ -69,9 +67,9 @@ struct BertNormalizerSettings {
 std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerSettings& settings);
 
 // Applies a sentencepiece "precompiled_charsmap" as Hugging Face's Precompiled does: a grapheme
-// cluster of less than 6 bytes is looked up whole, and if the table has nothing, as all longer
-// ones, character by character; what the table does not know stays as it is. A look-up takes the
-// shortest entry that the looked-up bytes begin with, and replaces all of them: a mark on a
+// cluster of less than 6 bytes is looked up whole, and, if the table lacks it or the cluster is
+// longer, character by character; characters that the table lacks stay as they are. A look-up takes
+// the shortest entry that the looked-up bytes begin with, and replaces all of them: a mark on a
 // character that has an entry of its own is therefore lost.
 //
 // Origins are the library's as well: an added character has the origin of the character before it;
@@ -80,8 +78,8 @@ std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerSetti
 // The table: a little-endian uint32 (size of the trie in bytes), a trie of 32-bit units in the
 // darts-clone layout, then texts that end with a zero byte, which the trie's values point into.
 //
-// Errors (kInput, naming `where`): a table that is cut short, is not UTF-8, or whose trie has a value
-// that points outside the texts.
+// Errors (kInput, naming `where`): a table that is cut short, is not UTF-8, or whose trie has a
+// value that points outside the texts.
 std::unique_ptr<const Normalizer> make_precompiled_normalizer(std::string_view table,
                                                               const std::string& where);
 
@@ -107,8 +105,7 @@ class AlignedWriter {
   }
 
   // Writes `c`. change <= 0: in place of the next 1 - change characters of the input, with the
-  // origin of the first of them; change > 0: beside them, with the origin of the input's last
-  // character taken so far.
+  // origin of the first of them; change > 0: beside them, with the last taken character's origin.
   void put(char32_t c, int change) {
     Span origin;
     if (in_.tracked) {
@@ -123,7 +120,7 @@ class AlignedWriter {
   }
 
   // Writes the next `size` bytes of the input, which are whole characters, unchanged. `begin` is
-  // where they stand; only for writers that take every character in turn.
+  // their place; only for writers that take every character in turn.
   void copy(size_t begin, size_t size) {
     out_.append(std::string_view(in_.text).substr(begin, size),
                 in_.tracked ? in_.origins.data() + begin : nullptr);

@@ -5,9 +5,6 @@
 #include <unicode/utext.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/text/unicode.h"
@@ -148,15 +145,14 @@ bool ends_with_initial(std::string_view text) {
 
 void PassageOptions::visit(OptionVisitor& v) {
   v.field("passage_tokens", passage_tokens,
-          {"long documents are split into passages of at most so many tokens, each with a vector "
-           "of its own; 0: documents are not split",
+          {"split long documents into passages of at most this number of tokens, each with its own "
+           "vector; 0: do not split",
            "tokens", 0, kMostTokens});
   v.field("passage_overlap", passage_overlap,
-          {"at most so many tokens of a passage stand in the one before too", "tokens", 0,
-           kMostTokens});
+          {"tokens that a passage shares with the one before, at most", "tokens", 0, kMostTokens});
   v.field("passage_whole", passage_whole,
-          {"documents of at most so many tokens are not split; by default what the model reads, "
-           "512 at most",
+          {"documents of at most this number of tokens are not split; default: what the model "
+           "reads, 512 at most",
            "tokens", 0, kMostTokens});
 }
 

@@ -36,9 +36,9 @@ struct PassageOptions {
 void check_passages(const PassageOptions& options);
 
 // Nothing for a text of at most `passage_tokens` or `passage_whole` tokens, else its passages: at
-// most `passage_tokens` each, special ones not counted, when read alone. They begin and end between words where white
-// space stands there in the second half of a passage, else between tokens, never within a
-// character, and have no white space at their ends. The next one begins at the first word of the
+// most `passage_tokens` each, special ones not counted, when read alone. They begin and end between
+// words if there is white space in the second half of a passage, else between tokens, never within
+// a character. They have no white space at their ends. The next one begins at the first word of the
 // last `passage_overlap` tokens. `lower_case`: the model reads texts as lower_text() has them.
 // Errors: those of Tokenizer::encode().
 std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,

@@ -53,7 +53,7 @@ class ClassifiedText {
   const uint8_t* ascii_;
 };
 
-// The end of 's 't 're 've 'm 'll 'd at `i`, where an apostrophe stands; `i` when there is none.
+// The end of 's 't 're 've 'm 'll 'd at `i`, which is an apostrophe; `i` when there is none.
 uint32_t contraction_end(const ClassifiedText& text, uint32_t i, bool any_case) {
   const auto at = [&](uint32_t k) {
     const char c = i + k < text.size() ? text.byte(i + k) : '\0';

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/text/detail/components.h"

@@ -24,8 +24,8 @@ struct PostProcessor {
   // The same when no special tokens are wanted.
   std::vector<TemplatePiece> bare_single = single;
   std::vector<TemplatePiece> bare_pair = pair;
-  // Offsets of byte-level tokens leave out the white space at their ends, but for a space that may
-  // have been put before the text (prefix_space).
+  // Offsets of byte-level tokens leave out the white space at their ends, except for a space that
+  // may have been put before the text (prefix_space).
   bool trim_offsets = false;
   bool prefix_space = false;
 };
@@ -33,7 +33,7 @@ struct PostProcessor {
 // Number of pieces of a kind in a template.
 int64_t count_pieces(const std::vector<TemplatePiece>& pieces, TemplatePiece::Kind kind);
 
-// Which tokens go when there are too many; names and meaning are those of the `tokenizers` library.
+// Which tokens are cut if there are too many, with the names of the `tokenizers` library.
 struct TruncationSettings {
   enum class Strategy {
     kLongestFirst,  // of a pair, the longer text loses tokens first
@@ -45,15 +45,14 @@ struct TruncationSettings {
   bool left = false;  // tokens are lost at the beginning of a text, not at its end
 };
 
-// How many tokens of two texts with `first` and `second` tokens are kept when both together may
-// have `limit`.
+// How many tokens of two texts with `first` and `second` are kept when both may have `limit`.
 struct PairLengths {
   int64_t first = 0;
   int64_t second = 0;
 };
 PairLengths truncate_longest_first(int64_t first, int64_t second, int64_t limit);
-// The same by settings.strategy; `second` is 0 for a single text. Errors (kInput): the text that is
-// to be cut has no more tokens than must go.
+// The same by settings.strategy; `second` is 0 for a single text. Errors (kInput): the text to cut
+// has no more tokens than must be cut.
 PairLengths truncate(int64_t first, int64_t second, bool pair, int64_t limit,
                      const TruncationSettings& settings);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/text/detail/components.h"
@@ -28,9 +27,32 @@ uint32_t find_mark(std::string_view text, std::string_view mark, uint32_t begin,
   return end;
 }
 
+std::string read_prepend_scheme(const JsonObject& json) {
+  const std::string scheme = json.text_or("prepend_scheme", "");
+  const bool add_space = json.flag_or("add_prefix_space", true);
+  if (scheme.empty()) return add_space ? "always" : "never";
+  SIMILE_CHECK(scheme == "always" || scheme == "never" || scheme == "first", ErrorKind::kInput,
+               "{}: prepend_scheme must be \"always\", \"never\" or \"first\", not \"{}\"",
+               json.source(), scheme);
+  SIMILE_CHECK(add_space || scheme == "never", ErrorKind::kInput,
+               "{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected \"never\"",
+               json.source(), scheme);
+  return scheme;
+}
+
+// In each part: every ' ' becomes the mark; the mark is put in front of a part that does not start
+// with it, always, never, or only ("first") of the part whose first character is at byte 0 of the
+// original text; then (with `split`) the part is cut before each mark. The mark put in front has
+// the origin of the character after it. Hugging Face's Metaspace.
 class Metaspace : public PreTokenizer {
  public:
-  explicit Metaspace(const MetaspaceSettings& settings) : settings_(settings) {}
+  explicit Metaspace(const JsonObject& json)
+      : mark_(json.text_or("replacement", "\u2581")),
+        prepend_(read_prepend_scheme(json)),
+        split_(json.flag_or("split", true)) {
+    SIMILE_CHECK(count_characters(mark_) == 1, ErrorKind::kInput,
+                 "{}: replacement must be one character, not \"{}\"", json.source(), mark_);
+  }
   void split(NormalizedText& text, std::vector<Span>& words, bool at_start) const override {
     thread_local NormalizedText rewritten;
     thread_local std::vector<Span> parts;
@@ -41,7 +63,7 @@ class Metaspace : public PreTokenizer {
       const auto begin = static_cast<uint32_t>(rewritten.text.size());
       rewrite(text, part, prepends(text, part, at_start), rewritten);
       const Span whole{begin, static_cast<uint32_t>(rewritten.text.size())};
-      if (settings_.split) {
+      if (split_) {
         cut(rewritten.text, whole, words);
       } else if (whole.begin < whole.end) {
         words.push_back(whole);
@@ -51,26 +73,20 @@ class Metaspace : public PreTokenizer {
     if (rewritten.text.capacity() > kKeptBytes) rewritten = {};
   }
 
-  bool needs_start() const override {
-    return settings_.prepend == MetaspaceSettings::Prepend::kFirst;
-  }
+  bool needs_start() const override { return prepend_ == "first"; }
 
  private:
   bool prepends(const NormalizedText& text, Span word, bool at_start) const {
-    const std::string& mark = settings_.mark;
     const std::string_view bytes =
         std::string_view(text.text).substr(word.begin, word.end - word.begin);
-    if (bytes.empty() || bytes[0] == ' ' || bytes.substr(0, mark.size()) == mark) return false;
-    if (settings_.prepend != MetaspaceSettings::Prepend::kFirst) {
-      return settings_.prepend == MetaspaceSettings::Prepend::kAlways;
-    }
+    if (bytes.empty() || bytes[0] == ' ' || bytes.substr(0, mark_.size()) == mark_) return false;
+    if (prepend_ != "first") return prepend_ == "always";
     return text.tracked ? text.origins[word.begin].begin == 0 : at_start && word.begin == 0;
   }
 
   void rewrite(const NormalizedText& text, Span word, bool prepend, NormalizedText& out) const {
-    const std::string& mark = settings_.mark;
     const auto put_mark = [&](uint32_t place) {
-      out.text += mark;
+      out.text += mark_;
       if (out.tracked) out.origins.resize(out.text.size(), text.origins[place]);
     };
     if (prepend) put_mark(word.begin);
@@ -88,19 +104,19 @@ class Metaspace : public PreTokenizer {
   }
 
   void cut(std::string_view text, Span word, std::vector<Span>& words) const {
-    const std::string& mark = settings_.mark;
-    const auto mark_size = static_cast<uint32_t>(mark.size());
+    const auto mark_size = static_cast<uint32_t>(mark_.size());
     uint32_t begin = word.begin;
     while (begin < word.end) {
       // A mark belongs to the word after it, so that the next cut is before the next mark.
-      const bool marked = text.substr(begin, mark_size) == mark;
-      const uint32_t end = find_mark(text, mark, begin + (marked ? mark_size : 0), word.end);
+      const bool marked = text.substr(begin, mark_size) == mark_;
+      const uint32_t end = find_mark(text, mark_, begin + (marked ? mark_size : 0), word.end);
       words.push_back({begin, end});
       begin = end;
     }
   }
 
-  MetaspaceSettings settings_;
+  std::string mark_, prepend_;  // one character in UTF-8; always, never or first
+  bool split_;
 };
 
 constexpr uint8_t kSeparators = kWhiteSpace | kPunctuation;
@@ -176,31 +192,6 @@ class Sequence : public PreTokenizer {
   std::vector<PreTokenizerPointer> steps_;
 };
 
-MetaspaceSettings::Prepend read_prepend_scheme(const JsonObject& json) {
-  using Prepend = MetaspaceSettings::Prepend;
-  const std::string scheme = json.text_or("prepend_scheme", "");
-  const bool add_space = json.flag_or("add_prefix_space", true);
-  if (scheme.empty()) return add_space ? Prepend::kAlways : Prepend::kNever;
-  SIMILE_CHECK(scheme == "always" || scheme == "never" || scheme == "first", ErrorKind::kInput,
-               "{}: prepend_scheme must be \"always\", \"never\" or \"first\", not \"{}\"",
-               json.source(), scheme);
-  SIMILE_CHECK(add_space || scheme == "never", ErrorKind::kInput,
-               "{}: add_prefix_space is false, but prepend_scheme is \"{}\"; expected \"never\"",
-               json.source(), scheme);
-  if (scheme == "always") return Prepend::kAlways;
-  return scheme == "first" ? Prepend::kFirst : Prepend::kNever;
-}
-
-PreTokenizerPointer read_metaspace(const JsonObject& json) {
-  MetaspaceSettings settings;
-  settings.mark = json.text_or("replacement", settings.mark);
-  SIMILE_CHECK(count_characters(settings.mark) == 1, ErrorKind::kInput,
-               "{}: replacement must be one character, not \"{}\"", json.source(), settings.mark);
-  settings.prepend = read_prepend_scheme(json);
-  settings.split = json.flag_or("split", true);
-  return std::make_unique<Metaspace>(settings);
-}
-
 }  // namespace
 
 template <>
@@ -210,7 +201,7 @@ const ComponentTable<PreTokenizer>& component_table() {
         {"BertPreTokenizer", {}, make_part<PreTokenizer, BertPreTokenizer>},
         {"Metaspace",
          {"replacement", "prepend_scheme", "add_prefix_space", "str_rep", "split"},
-         read_metaspace}};
+         make_part<PreTokenizer, Metaspace>}};
     const ComponentTable<PreTokenizer> splits = split_pre_tokenizers();
     rows.insert(rows.end(), splits.begin(), splits.end());
     rows.push_back({"Sequence", {"pretokenizers"}, make_part<PreTokenizer, Sequence>});
@@ -226,10 +217,6 @@ PreTokenizerPointer make_pre_tokenizer(const Json& json, const std::string& sour
 }  // namespace simile::detail
 
 namespace simile {
-
-std::unique_ptr<const PreTokenizer> make_metaspace(const MetaspaceSettings& settings) {
-  return std::make_unique<detail::Metaspace>(settings);
-}
 
 namespace {
 

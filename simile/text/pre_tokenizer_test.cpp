@@ -48,14 +48,21 @@ TEST(BertPreTokenizer, CutsEachPartOnItsOwn) {
 }
 
 using Words = std::vector<std::string>;
-using Prepend = MetaspaceSettings::Prepend;
 
-Words split(const MetaspaceSettings& settings, std::string_view text, bool at_start = true) {
+std::unique_ptr<const PreTokenizer> make_metaspace(const char* scheme, bool is_split = true) {
+  return detail::make_pre_tokenizer({{"type", "Metaspace"},
+                                     {"replacement", "_"},
+                                     {"prepend_scheme", scheme},
+                                     {"split", is_split}},
+                                    "test");
+}
+
+Words split(const PreTokenizer& metaspace, std::string_view text, bool at_start = true) {
   NormalizedText normalized;
   normalized.assign(text, 0, true);
   std::vector<Span> spans;
   if (!text.empty()) spans.push_back({0, static_cast<uint32_t>(text.size())});
-  make_metaspace(settings)->split(normalized, spans, at_start);
+  metaspace.split(normalized, spans, at_start);
   Words words;
   for (const Span span : spans) {
     words.push_back(normalized.text.substr(span.begin, span.end - span.begin));
@@ -65,7 +72,7 @@ Words split(const MetaspaceSettings& settings, std::string_view text, bool at_st
 }
 
 TEST(Metaspace, SpacesBecomeMarksThatWordsStartWith) {
-  const MetaspaceSettings settings{"_", Prepend::kAlways, true};
+  const auto metaspace = make_metaspace("always");
   const struct {
     const char* text;
     Words words;
@@ -74,17 +81,17 @@ TEST(Metaspace, SpacesBecomeMarksThatWordsStartWith) {
       {" a", {"_a"}},     {"_a", {"_a"}},        {"a  b ", {"_a", "_", "_b", "_"}},
       {"  ", {"_", "_"}}, {"a_b", {"_a", "_b"}}, {"a\tb", {"_a\tb"}},
   };
-  for (const auto& row : cases) EXPECT_EQ(split(settings, row.text), row.words) << row.text;
+  for (const auto& row : cases) EXPECT_EQ(split(*metaspace, row.text), row.words) << row.text;
 }
 
 TEST(Metaspace, MarkIsPutInFrontAsTold) {
-  EXPECT_EQ(split({"_", Prepend::kNever, true}, "a b"), (Words{"a", "_b"}));
-  EXPECT_EQ(split({"_", Prepend::kFirst, true}, "a b", true), (Words{"_a", "_b"}));
-  EXPECT_EQ(split({"_", Prepend::kAlways, false}, "a b"), (Words{"_a_b"}));
+  EXPECT_EQ(split(*make_metaspace("never"), "a b"), (Words{"a", "_b"}));
+  EXPECT_EQ(split(*make_metaspace("first"), "a b", true), (Words{"_a", "_b"}));
+  EXPECT_EQ(split(*make_metaspace("always", false), "a b"), (Words{"_a_b"}));
 }
 
 TEST(Metaspace, FirstMeansTheStartOfTheOriginal) {
-  const auto first = make_metaspace({"_", Prepend::kFirst, true});
+  const auto first = make_metaspace("first");
   EXPECT_TRUE(first->needs_start());
   NormalizedText text;
   text.assign("ab", 7, true);
@@ -101,7 +108,7 @@ TEST(Metaspace, MarksHaveOriginsInTheText) {
   NormalizedText text;
   text.assign("\u00E9 b", 10, true);
   std::vector<Span> words = {{0, 4}};
-  make_metaspace({"_", Prepend::kAlways, true})->split(text, words, false);
+  make_metaspace("always")->split(text, words, false);
   EXPECT_EQ(text.text, "_\u00E9_b");
   EXPECT_EQ(text.origins, (std::vector<Span>{{10, 12}, {10, 12}, {10, 12}, {12, 13}, {13, 14}}));
 }

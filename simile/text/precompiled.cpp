@@ -192,8 +192,7 @@ class PrecompiledNormalizer : public Normalizer {
       const uint64_t value = base < units_.size() ? value_of(units_[base]) : texts_.size() + 1;
       const bool starts_text = value <= texts_.size() && !inside_character(texts_, value);
       SIMILE_CHECK(starts_text, ErrorKind::kInput,
-                   "{}: unit {} of the character table's trie points to no text; the "
-                   "table is damaged",
+                   "{}: the character table is damaged: unit {} of its trie points to no text",
                    where, place);
     }
   }

@@ -51,7 +51,7 @@ TEST(Precompiled, AddedCharactersHaveTheOriginOfTheOneBefore) {
   const auto normalizer = make_precompiled_normalizer(tiny_table(), "tiny");
   const NormalizedText out = normalize(*normalizer, "x\uFB01\u200By", true);
   EXPECT_EQ(out.text, "xfiy");
-  // The removed U+200B turns the "i" from an added character into one that stands for it.
+  // The removed U+200B turns the "i" from an added character into one with its origin.
   EXPECT_EQ(out.origins, (std::vector<Span>{{0, 1}, {1, 4}, {4, 7}, {7, 8}}));
 }
 

@@ -2,8 +2,8 @@
 // The file of a sentencepiece model (sentencepiece.bpe.model, spiece.model), read, and written out
 // as a tokenizer.json as the converters of Hugging Face's transformers do it.
 //
-// It is a protocol-buffer message (sentencepiece_model.proto of the sentencepiece project), of
-// which what tokenising needs is read and the rest passed over.
+// It is a protocol-buffer message (sentencepiece_model.proto of the sentencepiece project); only
+// the fields that tokenising needs are read.
 //
 // The model families give the file's pieces different ids and put different tokens around a text:
 //
@@ -44,7 +44,7 @@ struct SentencePieceModel {
   Type type = Type::kUnigram;
   int64_t unknown_id = 0;  // a place in `pieces`; -1 for none
   bool byte_fallback = false;
-  // Of the normaliser's settings.
+  // Settings of the normaliser.
   std::string character_table;  // precompiled_charsmap (normalizer.h); empty: none
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
@@ -57,9 +57,9 @@ struct SentencePieceModel {
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& source);
 
 // The merges of a BPE model, which its file does not store. Every way to cut a piece into two
-// pieces of the model, in the order in which a BPE tokeniser is to join them: by falling score of
-// the whole, then falling length, in characters, of the left and right part, then as the pieces
-// stand in the file, the left part of smaller id first. Views into `model`.
+// pieces of the model, in the order in which a BPE tokenizer should join them: by falling score of
+// the whole, then falling length, in characters, of the left and right part, then in the order of
+// the file, the left part with the smaller id first. Views into `model`.
 std::vector<std::pair<std::string_view, std::string_view>> list_sentencepiece_merges(
     const SentencePieceModel& model);
 
@@ -71,7 +71,6 @@ struct SentencePieceSettings {
   bool keep_accents = false;  // ALBERT, XLNet
   bool legacy = true;         // false: a space is put only before the start of the text
   int64_t extra_ids = 100;    // T5
-  std::vector<std::string> more_special_tokens;
 };
 
 // Errors (kInput, naming `source`): a special token of the family is not among the pieces.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 #include <unordered_map>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
@@ -16,8 +14,7 @@
 namespace simile {
 namespace {
 
-using detail::Json;
-using detail::quote_json;
+using namespace detail;
 using Family = SentencePieceFamily;
 
 constexpr double kAvoided = -100.0;  // added to the score of pieces that are not to be used
@@ -33,9 +30,9 @@ struct ScoredPiece {
 };
 
 // The vocabulary in the order of the family's ids.
-class Vocabulary {
+class PieceList {
  public:
-  Vocabulary(const SentencePieceModel& model, const SentencePieceSettings& settings)
+  PieceList(const SentencePieceModel& model, const SentencePieceSettings& settings)
       : unknown_id_(model.unknown_id) {
     switch (settings.family) {
       case Family::kXlmRoberta:
@@ -147,7 +144,7 @@ FamilyTemplate template_of(Family family) {
   return {};
 }
 
-Json post_processor_of(const FamilyTemplate& family, const Vocabulary& vocabulary,
+Json post_processor_of(const FamilyTemplate& family, const PieceList& vocabulary,
                        const std::string& source) {
   if (family.single.empty()) return nullptr;
   return detail::template_processing(family.single, family.pair, [&](const std::string& name) {
@@ -159,33 +156,30 @@ Json post_processor_of(const FamilyTemplate& family, const Vocabulary& vocabular
   });
 }
 
-// Control pieces, the family's special tokens and those of the settings; what is no piece gets an
-// id after all pieces.
+// Control pieces and the family's special tokens that are pieces.
 Json added_tokens_of(const SentencePieceModel& model, const SentencePieceSettings& settings,
-                     const FamilyTemplate& family, const Vocabulary& vocabulary) {
+                     const FamilyTemplate& family, const PieceList& vocabulary) {
   std::vector<std::pair<int64_t, std::string>> tokens;
   std::set<std::string> known;
-  auto next_id = static_cast<int64_t>(vocabulary.pieces().size());
-  const auto add = [&](const std::string& text, bool must) {
+  const auto add = [&](const std::string& text) {
     const int64_t id = vocabulary.find(text);
-    if (text.empty() || (id < 0 && !must) || !known.insert(text).second) return;
-    tokens.emplace_back(id >= 0 ? id : next_id++, text);
+    if (text.empty() || id < 0 || !known.insert(text).second) return;
+    tokens.emplace_back(id, text);
   };
   for (const SentencePiece& piece : model.pieces) {
-    if (piece.kind == SentencePiece::Kind::kControl) add(piece.text, false);
+    if (piece.kind == SentencePiece::Kind::kControl) add(piece.text);
   }
-  for (const char* name : family.special_tokens) add(name, false);
+  for (const char* name : family.special_tokens) add(name);
   if (settings.family == Family::kT5) {
-    for (int64_t i = 0; i < settings.extra_ids; ++i) add(fmt::format("<extra_id_{}>", i), false);
+    for (int64_t i = 0; i < settings.extra_ids; ++i) add(fmt::format("<extra_id_{}>", i));
   }
-  for (const std::string& name : settings.more_special_tokens) add(name, true);
   std::sort(tokens.begin(), tokens.end());
   Json list = Json::array();
   for (const auto& [id, text] : tokens) list.push_back(detail::special_token_entry(text, id));
   return list;
 }
 
-std::string unigram_text(const SentencePieceModel& model, const Vocabulary& vocabulary) {
+std::string unigram_text(const SentencePieceModel& model, const PieceList& vocabulary) {
   std::string text =
       fmt::format(R"({{"type":"Unigram","unk_id":{},"byte_fallback":{},"vocab":[)",
                   vocabulary.unknown_id() < 0 ? "null" : std::to_string(vocabulary.unknown_id()),
@@ -198,7 +192,7 @@ std::string unigram_text(const SentencePieceModel& model, const Vocabulary& voca
   return text + "]}";
 }
 
-std::string bpe_text(const SentencePieceModel& model, const Vocabulary& vocabulary) {
+std::string bpe_text(const SentencePieceModel& model, const PieceList& vocabulary) {
   const std::vector<ScoredPiece>& pieces = vocabulary.pieces();
   const int64_t unknown = vocabulary.unknown_id();
   std::vector<std::string_view> tokens;
@@ -207,31 +201,8 @@ std::string bpe_text(const SentencePieceModel& model, const Vocabulary& vocabula
              R"({{"type":"BPE","dropout":null,"unk_token":{},"continuing_subword_prefix":null,)"
              R"("end_of_word_suffix":null,"fuse_unk":true,"byte_fallback":{},)",
              unknown < 0 ? "null" : quote_json(pieces[unknown].text), model.byte_fallback) +
-         detail::tokens_and_merges_text(tokens, list_sentencepiece_merges(model));
+         tokens_and_merges_text(tokens, list_sentencepiece_merges(model));
 }
-
-}  // namespace
-
-std::string sentencepiece_document(const SentencePieceModel& model,
-                                   const SentencePieceSettings& settings,
-                                   const std::string& source) {
-  const bool is_unigram = model.type == SentencePieceModel::Type::kUnigram;
-  SIMILE_CHECK(is_unigram || settings.family == Family::kPlain, ErrorKind::kInput,
-               "{}: model_type is 2 (bpe), but this model family has a unigram model", source);
-  const char* mark = model.escape_whitespaces ? kMark : " ";
-  const Vocabulary vocabulary(model, settings);
-  const FamilyTemplate family = template_of(settings.family);
-  const char* scheme = !model.add_dummy_prefix ? "never" : (settings.legacy ? "always" : "first");
-  const Json metaspace = {
-      {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", true}};
-  return detail::tokenizer_document(
-      added_tokens_of(model, settings, family, vocabulary), normalizer_of(model, settings, mark),
-      metaspace, post_processor_of(family, vocabulary, source), metaspace,
-      is_unigram ? unigram_text(model, vocabulary) : bpe_text(model, vocabulary));
-}
-
-namespace detail {
-namespace {
 
 struct SentencePieceRow {
   SentencePieceFamily family;
@@ -275,11 +246,11 @@ SentencePieceFamily family_of_config(const std::string& folder) {
   return SentencePieceFamily::kPlain;
 }
 
-SentencePieceSettings read_sentencepiece_settings(const std::string& folder) {
+SentencePieceSettings read_sentencepiece_settings(const std::string& folder,
+                                                  const TokenizerFolder& read) {
   SentencePieceSettings settings;
-  const std::string path = join_path(folder, "tokenizer_config.json");
-  const Json config = file_exists(path) ? read_json(path) : Json::object();
-  const JsonObject object(config, path);
+  const std::string& path = read.source;
+  const JsonObject object(read.settings, path);
   const std::string class_name = read_tokenizer_class(object);
   settings.family =
       class_name.empty() ? family_of_config(folder) : family_of_class(class_name, path);
@@ -288,28 +259,35 @@ SentencePieceSettings read_sentencepiece_settings(const std::string& folder) {
   settings.keep_accents = object.flag_or("keep_accents", false);
   settings.legacy = object.flag_or("legacy", true);
   settings.extra_ids = object.integer_or("extra_ids", settings.extra_ids, 0, kMaxExtraIds);
-  if (!object.has("additional_special_tokens")) return settings;
-  const Json& list = object.at("additional_special_tokens");
-  const std::string where = path + ": additional_special_tokens";
-  SIMILE_CHECK(list.is_array(), ErrorKind::kInput, "{} must be a list, but it is {}", where,
-               describe_json(list));
-  for (const Json& item : list) {
-    if (item.is_object()) {
-      settings.more_special_tokens.push_back(JsonObject(item, where).text("content"));
-      continue;
-    }
-    SIMILE_CHECK(item.is_string(), ErrorKind::kInput, "{} must hold texts, but found {}", where,
-                 describe_json(item));
-    settings.more_special_tokens.push_back(item.get<std::string>());
-  }
   return settings;
 }
 
 }  // namespace
 
-std::string sentencepiece_document(const std::string& model, const std::string& folder) {
+std::string sentencepiece_document(const SentencePieceModel& model,
+                                   const SentencePieceSettings& settings,
+                                   const std::string& source) {
+  const bool is_unigram = model.type == SentencePieceModel::Type::kUnigram;
+  SIMILE_CHECK(is_unigram || settings.family == Family::kPlain, ErrorKind::kInput,
+               "{}: model_type is 2 (bpe), but this model family has a unigram model", source);
+  const char* mark = model.escape_whitespaces ? kMark : " ";
+  const PieceList vocabulary(model, settings);
+  const FamilyTemplate family = template_of(settings.family);
+  const char* scheme = !model.add_dummy_prefix ? "never" : (settings.legacy ? "always" : "first");
+  const Json metaspace = {
+      {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", true}};
+  return tokenizer_document(
+      added_tokens_of(model, settings, family, vocabulary), normalizer_of(model, settings, mark),
+      metaspace, post_processor_of(family, vocabulary, source), metaspace,
+      is_unigram ? unigram_text(model, vocabulary) : bpe_text(model, vocabulary));
+}
+
+namespace detail {
+
+std::string sentencepiece_document(const std::string& model, const std::string& folder,
+                                   const TokenizerFolder& settings) {
   return simile::sentencepiece_document(parse_sentencepiece_model(read_file(model), model),
-                                        read_sentencepiece_settings(folder), model);
+                                        read_sentencepiece_settings(folder, settings), model);
 }
 
 }  // namespace detail

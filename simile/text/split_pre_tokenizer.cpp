@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/text/detail/components.h"
@@ -14,6 +13,15 @@ namespace simile::detail {
 namespace {
 
 using PreTokenizerPointer = std::unique_ptr<const PreTokenizer>;
+
+// The treatment of the matches, shown on "a--b" cut at "-".
+enum class SplitBehavior {
+  kRemoved,             // "a" "b"
+  kIsolated,            // "a" "-" "-" "b"
+  kMergedWithPrevious,  // "a-" "-" "b"
+  kMergedWithNext,      // "a" "-" "-b"
+  kContiguous,          // "a" "--" "b"
+};
 
 constexpr size_t kKeptParts = size_t{1} << 20;
 
@@ -132,8 +140,7 @@ class ByteLevelPreTokenizer : public PreTokenizer {
   bool add_prefix_space_, use_regex_;
 };
 
-// "WhitespaceSplit", "Punctuation", "Digits" and "CharDelimiterSplit": each character for which
-// `matches` holds is a match.
+// "WhitespaceSplit", "Punctuation", "Digits", "CharDelimiterSplit": each of the characters matches.
 class CharacterSplitPreTokenizer : public PreTokenizer {
  public:
   // Has any of the properties (unicode.h) or is `delimiter`; 0 for no delimiter.
@@ -271,8 +278,9 @@ PreTokenizerPointer read_delimiter(const JsonObject& json) {
 }
 
 PreTokenizerPointer read_split(const JsonObject& json) {
-  return make_split(read_pattern(json), read_behavior(json, json.text("behavior")),
-                    json.flag_or("invert", false));
+  return std::make_unique<SplitPreTokenizer>(read_pattern(json),
+                                             read_behavior(json, json.text("behavior")),
+                                             json.flag_or("invert", false));
 }
 
 template <typename Part>
@@ -295,12 +303,3 @@ ComponentTable<PreTokenizer> split_pre_tokenizers() {
 }
 
 }  // namespace simile::detail
-
-namespace simile {
-
-std::unique_ptr<const PreTokenizer> make_split(TextPattern pattern, SplitBehavior behavior,
-                                               bool invert) {
-  return std::make_unique<detail::SplitPreTokenizer>(std::move(pattern), behavior, invert);
-}
-
-}  // namespace simile

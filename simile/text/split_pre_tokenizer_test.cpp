@@ -28,25 +28,28 @@ Pieces split(const char* json, const std::string& bytes) {
 
 TEST(SplitPreTokenizer, BehaviorsFollowTheLibrary) {
   const struct {
-    SplitBehavior behavior;
+    const char* behavior;
     bool invert;
     Pieces pieces;
   } cases[] = {
-      {SplitBehavior::kRemoved, false, {"a", "b"}},
-      {SplitBehavior::kRemoved, true, {"-", "-", "-", "-", "-", "-"}},
-      {SplitBehavior::kIsolated, false, {"-", "a", "-", "-", "b", "-", "-", "-"}},
-      {SplitBehavior::kIsolated, true, {"-", "a", "-", "-", "b", "-", "-", "-"}},
-      {SplitBehavior::kMergedWithPrevious, false, {"-", "a-", "-", "b-", "-", "-"}},
-      {SplitBehavior::kMergedWithPrevious, true, {"-a", "-", "-b", "-", "-", "-"}},
-      {SplitBehavior::kMergedWithNext, false, {"-a", "-", "-b", "-", "-", "-"}},
-      {SplitBehavior::kMergedWithNext, true, {"-", "a-", "-", "b-", "-", "-"}},
-      {SplitBehavior::kContiguous, false, {"-", "a", "--", "b", "---"}},
-      {SplitBehavior::kContiguous, true, {"-", "a", "--", "b", "---"}},
+      {"Removed", false, {"a", "b"}},
+      {"Removed", true, {"-", "-", "-", "-", "-", "-"}},
+      {"Isolated", false, {"-", "a", "-", "-", "b", "-", "-", "-"}},
+      {"Isolated", true, {"-", "a", "-", "-", "b", "-", "-", "-"}},
+      {"MergedWithPrevious", false, {"-", "a-", "-", "b-", "-", "-"}},
+      {"MergedWithPrevious", true, {"-a", "-", "-b", "-", "-", "-"}},
+      {"MergedWithNext", false, {"-a", "-", "-b", "-", "-", "-"}},
+      {"MergedWithNext", true, {"-", "a-", "-", "b-", "-", "-"}},
+      {"Contiguous", false, {"-", "a", "--", "b", "---"}},
+      {"Contiguous", true, {"-", "a", "--", "b", "---"}},
   };
   for (const auto& item : cases) {
-    const auto pre_tokenizer = make_split(TextPattern::literal("-"), item.behavior, item.invert);
-    EXPECT_EQ(split(*pre_tokenizer, "-a--b---"), item.pieces)
-        << static_cast<int>(item.behavior) << item.invert;
+    const detail::Json json = {{"type", "Split"},
+                               {"pattern", {{"String", "-"}}},
+                               {"behavior", item.behavior},
+                               {"invert", item.invert}};
+    EXPECT_EQ(split(*detail::make_pre_tokenizer(json, "test"), "-a--b---"), item.pieces)
+        << item.behavior << item.invert;
   }
 }
 

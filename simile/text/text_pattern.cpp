@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/text_pattern.h"
 
-#include <fmt/format.h>
 #include <unicode/uregex.h>
 #include <unicode/ustring.h>
 
@@ -22,7 +21,13 @@ class LiteralMatcher : public PatternMatcher {
   explicit LiteralMatcher(std::string literal) : literal_(std::move(literal)) {}
 
   void find(std::string_view text, std::vector<Span>& matches) const override {
-    if (literal_.empty()) return;
+    if (literal_.empty()) {  // as an empty expression: found before each character and at the end
+      for (size_t i = 0; !text.empty() && i <= text.size(); ++i) {
+        if (inside_character(text, i)) continue;
+        matches.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(i)});
+      }
+      return;
+    }
     for (size_t i = text.find(literal_); i != std::string_view::npos;) {
       const size_t end = i + literal_.size();
       matches.push_back({static_cast<uint32_t>(i), static_cast<uint32_t>(end)});
@@ -76,7 +81,7 @@ std::string character_set(const std::string& known, const Belongs& belongs) {
   return set;
 }
 
-// What a class of Ruby's syntax is in ICU's, where the two differ.
+// The ICU set for a class of Ruby's syntax, where the two differ.
 struct ClassName {
   std::string name, set;
 };
@@ -217,6 +222,7 @@ TextPattern TextPattern::literal(std::string text) {
 }
 
 TextPattern TextPattern::regex(const std::string& pattern, const std::string& where) {
+  if (pattern.empty()) return literal(pattern);
   std::shared_ptr<const detail::PatternMatcher> matcher = detail::make_word_scanner(pattern);
   if (!matcher) matcher = detail::make_run_matcher(pattern);
   if (!matcher) matcher = detail::make_regex_matcher(pattern, where);

@@ -68,7 +68,7 @@ class WordPiece : public TokenModel {
     unknown_id_ = find_unknown(vocabulary_, settings.unknown_token, source);
     const std::string& prefix = settings_.continuing_prefix;
     size_t slot_count = 64;
-    while (slot_count < static_cast<size_t>(vocabulary_.size()) * 4) slot_count *= 2;
+    while (slot_count < static_cast<size_t>(vocabulary_.count()) * 4) slot_count *= 2;
     slots_.resize(slot_count);
     for (int32_t id = 0; id < vocabulary_.size(); ++id) {
       const std::string_view token = vocabulary_.token(id);
@@ -167,31 +167,30 @@ class WordPiece : public TokenModel {
 };
 
 // The tokens of an object from token to id.
-Vocabulary read_vocabulary(const JsonObject& json, ModelTables& tables, int64_t added) {
+Vocabulary read_vocabulary(const JsonObject& json, ModelTables& tables) {
   const Json& vocabulary = json.at("vocab");
   const std::string where = json.source() + ": vocab";
   SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
                "{} must be an object from token to id, but it is a JSON {}", where,
                vocabulary.type_name());
-  const auto bound = static_cast<int64_t>(tables.tokens.size()) + added;
-  return Vocabulary(std::move(tables.tokens), bound, where);
+  return Vocabulary(std::move(tables.tokens), kMaxTokenIds, where);
 }
 
-ModelPointer read_word_piece(const JsonObject& json, ModelTables& tables, int64_t added) {
+ModelPointer read_word_piece(const JsonObject& json, ModelTables& tables) {
   WordPieceSettings settings;
   settings.unknown_token = json.text("unk_token");
   settings.continuing_prefix = json.text_or("continuing_subword_prefix", "##");
   settings.max_characters_per_word =
       json.integer_or("max_input_chars_per_word", settings.max_characters_per_word, 0, 1 << 14);
-  return make_word_piece(read_vocabulary(json, tables, added), settings, json.source());
+  return make_word_piece(read_vocabulary(json, tables), settings, json.source());
 }
 
-ModelPointer read_word_level(const JsonObject& json, ModelTables& tables, int64_t added) {
-  return std::make_unique<WordLevel>(read_vocabulary(json, tables, added), json.text("unk_token"),
+ModelPointer read_word_level(const JsonObject& json, ModelTables& tables) {
+  return std::make_unique<WordLevel>(read_vocabulary(json, tables), json.text("unk_token"),
                                      json.source());
 }
 
-ModelPointer read_bpe(const JsonObject& json, ModelTables& tables, int64_t added) {
+ModelPointer read_bpe(const JsonObject& json, ModelTables& tables) {
   SIMILE_CHECK(json.number_or("dropout", 0, 0, 1) == 0, ErrorKind::kInput,
                "{}: \"dropout\" must be null or 0: leaving out merges at random is not supported",
                json.source());
@@ -203,12 +202,12 @@ ModelPointer read_bpe(const JsonObject& json, ModelTables& tables, int64_t added
   settings.fuse_unknown = json.flag_or("fuse_unk", false);
   settings.byte_fallback = json.flag_or("byte_fallback", false);
   settings.ignore_merges = json.flag_or("ignore_merges", false);
-  return make_bpe(read_vocabulary(json, tables, added), tables.merges, settings, json.source());
+  return make_bpe(read_vocabulary(json, tables), tables.merges, settings, json.source());
 }
 
 constexpr size_t kMostPieceBytes = 1024;  // a word takes its length times that of steps
 
-ModelPointer read_unigram(const JsonObject& json, ModelTables& tables, int64_t) {
+ModelPointer read_unigram(const JsonObject& json, ModelTables& tables) {
   const Json& list = json.at("vocab");
   const std::string where = json.source() + ": vocab";
   SIMILE_CHECK(list.is_array(), ErrorKind::kInput,
@@ -228,7 +227,7 @@ ModelPointer read_unigram(const JsonObject& json, ModelTables& tables, int64_t) 
       std::move(tables.scores), settings, json.source());
 }
 
-const std::vector<ComponentRow<ModelPointer, ModelTables&, int64_t>> kModels = {
+const std::vector<ComponentRow<ModelPointer, ModelTables&>> kModels = {
     {"WordPiece",
      {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"},
      read_word_piece},
@@ -296,11 +295,10 @@ void take_merge(const Json& merge, const std::string& where, ModelTables& tables
 
 }  // namespace
 
-ModelPointer make_model(const Json& json, ModelTables& tables, int64_t added,
-                        const std::string& source) {
+ModelPointer make_model(const Json& json, ModelTables& tables, const std::string& source) {
   const std::string where = source + ": model";
   const JsonObject object(json, where);
-  if (object.has("type")) return find_row(kModels, object).make(object, tables, added);
+  if (object.has("type")) return find_row(kModels, object).make(object, tables);
   // Files written before 2021 leave the type out.
   const bool is_list = object.has("vocab") && object.at("vocab").is_array();
   Json typed = json;  // small: its tables are elsewhere
@@ -308,7 +306,7 @@ ModelPointer make_model(const Json& json, ModelTables& tables, int64_t added,
                   : is_list                                ? "Unigram"
                   : object.has("max_input_chars_per_word") ? "WordPiece"
                                                            : "WordLevel";
-  return make_model(typed, tables, added, source);
+  return make_model(typed, tables, source);
 }
 
 std::vector<std::string> model_names() { return names_of(kModels); }

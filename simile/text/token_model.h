@@ -31,7 +31,7 @@ class TokenModel {
   // `tokens` holds `limit` of them or more.
   virtual void tokenize(std::string_view text, const std::vector<Span>& words, size_t limit,
                         std::vector<Token>& tokens) const = 0;
-  // The same for words whose bytes stand for byte-level characters (pre_tokenizer.h). False, with
+  // The same for words whose bytes represent byte-level characters (pre_tokenizer.h). False, with
   // nothing appended: this model reads characters only.
   virtual bool tokenize_bytes(std::string_view /*text*/, const std::vector<Span>& /*words*/,
                               size_t /*limit*/, std::vector<Token>& /*tokens*/) const {
@@ -99,17 +99,17 @@ struct UnigramSettings {
 //   best(0) = 0,  best(j) = max over tokens t = text[i, j) of best(i) + score(t)
 //
 // for the positions i, j between characters (Kudo, "Subword Regularization", ACL 2018, sect. 3.2;
-// Viterbi's algorithm). A character that is no token itself counts as unknown with the lowest
+// Viterbi's algorithm). A character that is not a token itself counts as unknown, with the lowest
 // score of all tokens minus 10. Neighbouring unknown characters become one unknown token, or, with
 // byte fallback, the tokens "<0xE2>" of their bytes, each with the span of all, if there are all.
-// Among equal sums the one found first, which is the longer last token, wins. As Hugging Face's
-// Unigram, which sums doubles in the same order.
+// Among equal sums the one found first, which is the longer last token, wins. The result equals
+// that of Hugging Face's Unigram, which sums doubles in the same order.
 //
-// Time is linear in the length of a word, times the length of the longest token; memory is 16 bytes
-// for each byte of the longest word.
+// Time: a word's length times the longest token's; memory: 16 bytes a byte of the longest word.
 //
-// scores[id] belongs to the token `id`. Of a token that occurs twice the last id is used. Errors
-// (kInput, naming `source`): an unknown id that is not in the vocabulary; more than 8 million tokens.
+// scores[id] belongs to the token `id`. If a token occurs twice, its last id is used. Errors
+// (kInput, naming `source`): an unknown id that is not in the vocabulary; more than 8 million
+// tokens.
 std::unique_ptr<const TokenModel> make_unigram(Vocabulary vocabulary, std::vector<double> scores,
                                                const UnigramSettings& settings,
                                                const std::string& source);

@@ -10,6 +10,7 @@
 #include "simile/core/parallel.h"
 #include "simile/text/detail/tokenizer_core.h"
 #include "simile/text/detail/tokenizer_document.h"
+#include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/utf8.h"
 
 namespace simile {
@@ -21,8 +22,7 @@ constexpr size_t kKeptTokens = size_t{1} << 20;
 
 constexpr int64_t kTextsTogether = 16;  // that a thread takes
 
-// The tokens that truncation keeps of each text, its last ones (`at_end`) or its first ones, in the
-// order of a template.
+// The tokens that truncation keeps of each text, the last (`at_end`) or first ones, by a template.
 Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& first,
                   const TextTokens& second, PairLengths kept, bool at_end) {
   Encoding encoding;
@@ -58,8 +58,7 @@ Encoding assemble(const std::vector<TemplatePiece>& pieces, const TextTokens& fi
   return encoding;
 }
 
-// Tokens of text that fit beside the special tokens of `pieces`; no limit gives a number that no
-// text reaches.
+// Tokens of text that fit beside the special tokens of `pieces`; without a limit, all of any text.
 int64_t room_for_text(const std::vector<TemplatePiece>& pieces, int64_t max_length) {
   if (max_length == 0) return std::numeric_limits<int64_t>::max() / 4;
   const int64_t special = count_pieces(pieces, TemplatePiece::Kind::kSpecial);
@@ -97,23 +96,38 @@ Tokenizer Tokenizer::parse(std::string_view json, const std::string& source) {
   return Tokenizer(read_tokenizer_core(json, source));
 }
 
-Tokenizer Tokenizer::load(const std::string& path) {
+Tokenizer::Tokenizer(std::shared_ptr<const TokenizerCore> core) : core_(std::move(core)) {
+  truncation_.left = core_->cuts_left;
+}
+
+Tokenizer Tokenizer::load(const std::string& path, EventSink& events) {
   if (!folder_exists(path)) {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
     if (file_exists(path)) verify_checksum(path);
-    if (ends_with(path, ".txt")) return parse(detail::bert_document(path, folder), path);
-    if (ends_with(path, ".model")) return parse(detail::sentencepiece_document(path, folder), path);
-    return parse(read_file(path), path);
+    const bool is_vocabulary = ends_with(path, ".txt"), is_pieces = ends_with(path, ".model");
+    if (!is_vocabulary && !is_pieces && name != "tokenizer.json") {
+      return parse(read_file(path), path);
+    }
+    const detail::TokenizerFolder beside =
+        detail::read_tokenizer_folder(folder, is_vocabulary ? "BertTokenizer" : "");
+    const std::string json = is_vocabulary ? detail::bert_document(path, beside)
+                             : is_pieces   ? detail::sentencepiece_document(path, folder, beside)
+                                           : read_file(path);
+    return Tokenizer(read_tokenizer_core(json, path, &beside, events));
   }
   for (const char* name : {"tokenizer.json", "vocab.txt"}) {
-    if (file_exists(join_path(path, name))) return load(join_path(path, name));
+    if (file_exists(join_path(path, name))) return load(join_path(path, name), events);
   }
   const std::string byte_pairs = join_path(path, "vocab.json");
-  if (file_exists(byte_pairs)) return parse(detail::byte_pair_document(path), byte_pairs);
+  if (file_exists(byte_pairs)) {
+    const detail::TokenizerFolder beside = detail::read_tokenizer_folder(path);
+    return Tokenizer(
+        read_tokenizer_core(detail::byte_pair_document(path, beside), byte_pairs, &beside, events));
+  }
   for (const char* name : {"sentencepiece.bpe.model", "spiece.model"}) {
-    const std::string file = join_path(path, name);
-    if (file_exists(file)) return parse(detail::sentencepiece_document(file, path), file);
+    if (file_exists(join_path(path, name))) return load(join_path(path, name), events);
   }
   throw_error(ErrorKind::kInput,
               "{}: no tokeniser found; expected tokenizer.json, vocab.txt, vocab.json "
@@ -160,8 +174,9 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
   auto second_size = static_cast<int64_t>(b.ids.size());
   const int64_t limit = truncation_.max_length;
   if (limit > 0 && first_size >= limit && second_size >= limit && room % 2 == 1) {
-    // Who gets the odd token depends, in the `tokenizers` library, on how many tokens each text has
-    // up to the word with which it is too long; cut on the left, they count as equally long.
+    // In the `tokenizers` library, the text that keeps the odd token depends on how many tokens
+    // each text has up to the word that makes it too long; cut on the left, both count as equally
+    // long.
     const auto size_of = [&](std::string_view text) {
       if (truncation_.left) return limit;
       TextTokens beginning;
@@ -243,15 +258,14 @@ void Tokenizer::fit(int64_t embeddings) {
   embeddings_ = 0;
   if (vocabulary_size() <= embeddings) return;
   const SpecialTokens& special = core_->special;
-  int32_t largest = std::max({special.unk, special.pad, special.mask});
+  int32_t largest = special.unk;
   for (const auto* pieces : {&core_->post_processor.single, &core_->post_processor.pair}) {
     for (const TemplatePiece& piece : *pieces) largest = std::max(largest, piece.id);
   }
   SIMILE_CHECK(
       core_->model->vocabulary().size() <= embeddings && special.unk >= 0 && largest < embeddings,
       ErrorKind::kInput,
-      "{}: the tokenizer has {} tokens, but the encoder has word embeddings "
-      "for {}: they belong to different models",
+      "{}: the tokenizer has {} tokens, the encoder embeds {}: they are of different models",
       core_->source, vocabulary_size(), embeddings);
   embeddings_ = embeddings;
 }
@@ -266,7 +280,13 @@ std::string_view Tokenizer::token(int32_t id) const {
 
 int32_t Tokenizer::find(std::string_view token) const { return core_->vocabulary.find(token); }
 
-const SpecialTokens& Tokenizer::special_tokens() const { return core_->special; }
+SpecialTokens Tokenizer::special_tokens() const {
+  SpecialTokens special = core_->special;
+  for (int32_t* id : {&special.pad, &special.cls, &special.sep, &special.mask}) {
+    if (embeddings_ > 0 && *id >= embeddings_) *id = -1;
+  }
+  return special;
+}
 
 bool Tokenizer::is_special(int32_t id) const {
   return id >= 0 && id < vocabulary_size() && core_->is_special[id] != 0;
@@ -290,6 +310,10 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool skip_special
 }
 
 std::string Tokenizer::to_json() const { return core_->document; }
+
+bool Tokenizer::differs_from_file() const { return core_->is_changed || core_->cuts_left; }
+
+bool Tokenizer::lower_cases() const { return core_->lower_cases; }
 
 std::string Tokenizer::vocabulary_text() const {
   std::string text;

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
-#include "simile/text/detail/components.h"
+#include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
 
@@ -146,42 +146,6 @@ Span trim(std::string_view text, std::string_view token, Span offsets, bool keep
   return offsets;
 }
 
-}  // namespace
-
-void TokenizerCore::trim_offsets(std::string_view text, TextTokens& tokens) const {
-  size_t next = 0;  // of tokens.added
-  for (size_t i = 0; i < tokens.ids.size(); ++i) {
-    Span& offsets = tokens.offsets[i];
-    // An added token may have taken white space that its name does not have.
-    const bool added = next < tokens.added.size() && tokens.added[next] == i;
-    next += added;
-    const std::string_view token = added ? text.substr(offsets.begin, offsets.end - offsets.begin)
-                                         : vocabulary.token(tokens.ids[i]);
-    if (leading_space(token) == 0 && trailing_space(token) == 0) continue;
-    const bool first = i == 0 || offsets.begin == 0;
-    offsets = trim(text, token, offsets, first && post_processor.prefix_space);
-  }
-}
-
-void TokenizerCore::tokenize(std::string_view text, bool tracked, size_t limit,
-                             TextTokens& tokens) const {
-  SIMILE_CHECK(
-      text.size() < std::numeric_limits<uint32_t>::max() / 8, ErrorKind::kInput,
-      "a text of {} bytes is too long to be tokenised; cut it into pieces of at most 500 MB",
-      text.size());
-  thread_local Workspace workspace;
-  tokens.ids.clear();
-  tokens.offsets.clear();
-  tokens.added.clear();
-  tokens.replaced = 0;
-  const bool needs_origins = pre_tokenizer != nullptr && pre_tokenizer->needs_start();
-  TextRun(*this, tracked || needs_origins, limit, workspace, tokens).run(text);
-  if (tracked && post_processor.trim_offsets) trim_offsets(text, tokens);
-  if (text.size() > kKeptBytes) workspace = Workspace();
-}
-
-namespace {
-
 using detail::Json;
 
 const Json& member_or_null(const Json& root, const char* key) {
@@ -190,65 +154,127 @@ const Json& member_or_null(const Json& root, const char* key) {
   return found == root.end() ? null : *found;
 }
 
-// The JSON object `text`, which is valid, with the members "truncation" and "padding" null, otherwise
-// byte for byte.
-std::string without_limits(std::string_view text) {
+// The JSON object `text`, which is valid, with other values of some members of the top level (as
+// JSON), otherwise byte for byte. Members that it lacks come first.
+std::string replace_members(std::string_view text, std::map<std::string_view, std::string> values) {
   constexpr std::string_view kSpace = " \t\n\r";
   std::string result;
   std::string_view name;  // the last string read
   size_t copied = 0;
   int64_t depth = 0;
-  bool in_limit = false;
+  bool in_member = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (in_limit && depth == 1 && (c == ',' || c == '}')) {
-      result += "null";
+    if (in_member && depth == 1 && (c == ',' || c == '}')) {
+      result += values.at(name);
+      values.erase(name);
       copied = text.find_last_not_of(kSpace, i - 1) + 1;
-      in_limit = false;
+      in_member = false;
     }
     if (c == '{' || c == '[') ++depth;
     if (c == '}' || c == ']') --depth;
     if (c == '"') {
       const size_t begin = ++i;
       while (text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-      name = text.substr(begin, i - begin);
-    } else if (c == ':' && depth == 1 && (name == "truncation" || name == "padding")) {
+      if (!in_member) name = text.substr(begin, i - begin);
+    } else if (c == ':' && depth == 1 && values.count(name) > 0) {
       i = text.find_first_not_of(kSpace, i + 1) - 1;
       result += text.substr(copied, i + 1 - copied);
-      in_limit = true;
+      in_member = true;
     }
   }
-  return result += text.substr(copied);
+  result += text.substr(copied);
+  for (const auto& [key, value] : values) {
+    if (value == "null") continue;
+    result.insert(result.find('{') + 1, fmt::format("\"{}\":{},", key, value));
+  }
+  return result;
 }
 
-// The model's tokens and the added ones as one vocabulary without gaps.
+// Gives added tokens the ids that the `tokenizers` library (0.23) gives them, whatever ids the file
+// says: that of the vocabulary, else the next free one. The library looks for the largest id once
+// for the tokens of the document, the first `first_call`, and once for those that come after.
+void number_added(std::vector<AddedToken>& added, size_t first_call, const Vocabulary& model,
+                  const std::string& source, EventSink& events) {
+  std::map<std::string_view, int32_t> ids;
+  const auto size = static_cast<int32_t>(model.count());
+  int32_t next = size;
+  int32_t largest = -1;
+  for (size_t i = 0; i < added.size(); ++i) {
+    AddedToken& token = added[i];
+    if (i == first_call) next = std::max(size, largest + 1);
+    const auto known = ids.find(token.content);
+    const int32_t in_model = model.find(token.content);
+    const int32_t id = known != ids.end() ? known->second : in_model >= 0 ? in_model : next;
+    if (token.id >= 0 && token.id != id) {
+      events.warning(fmt::format(
+          "{}: a file gives the added token \"{}\" the id {}, but it has {} ({}), as in tokenizers",
+          source, token.content, token.id, id,
+          in_model >= 0 ? "of the vocabulary" : "the next behind all tokens"));
+    }
+    token.id = id;
+    ids.emplace(token.content, id);
+    largest = std::max(largest, id);
+    if (known == ids.end() && in_model < 0) ++next;
+  }
+  std::set<int32_t> taken;  // the last of tokens with one id is found
+  for (size_t i = added.size(); i-- > 0;) {
+    if (!taken.insert(added[i].id).second) added.erase(added.begin() + static_cast<int64_t>(i));
+  }
+}
+
+// The model's tokens and the added ones as one vocabulary.
 Vocabulary join_vocabulary(const Vocabulary& model, const std::vector<AddedToken>& added,
-                           const std::string& source) {
+                           const std::string& source, EventSink& events) {
   std::vector<std::pair<std::string, int64_t>> entries;
+  std::map<int32_t, std::string_view> names;  // of tokens that the model lacks
+  for (const AddedToken& token : added) {
+    if (model.find(token.content) < 0) names.emplace(token.id, token.content);
+  }
   for (int32_t id = 0; id < model.size(); ++id) {
     const std::string_view token = model.token(id);
-    if (!token.empty() || model.find(token) == id) entries.emplace_back(token, id);
-  }
-  std::set<std::pair<std::string, int32_t>> taken;
-  for (const AddedToken& token : added) {
-    const int32_t known = model.find(token.content);
-    SIMILE_CHECK(known < 0 || known == token.id, ErrorKind::kInput,
-                 "{}: added token \"{}\" has id {}, but the model's vocabulary gives it id {}",
-                 source, token.content, token.id, known);
-    if (known < 0 && taken.insert({token.content, token.id}).second) {
-      entries.emplace_back(token.content, token.id);
+    const auto other = names.find(id);
+    if (other != names.end() && !token.empty()) {
+      events.warning(fmt::format(
+          "{}: the added token \"{}\" gets the id {} of the token \"{}\", as in transformers: the "
+          "vocabulary's ids have gaps or its tokens repeat, so that their count is no free id",
+          source, other->second, id, token));
+    } else if (other == names.end() && (!token.empty() || model.find(token) == id)) {
+      entries.emplace_back(token, id);
     }
   }
-  const auto count = static_cast<int64_t>(entries.size());
+  for (const auto& [id, name] : names) entries.emplace_back(name, id);
   return Vocabulary(
-      std::move(entries), count, source,
+      std::move(entries), kMaxTokenIds, source,
       model.repeats() ? Vocabulary::Repeats::kLastWins : Vocabulary::Repeats::kRefused);
+}
+
+bool lowers(const Json& normalizer) {
+  if (!normalizer.is_object()) return false;
+  if (normalizer.value("type", Json()) == "Lowercase") return true;
+  const Json steps = normalizer.value("normalizers", Json::array());
+  return normalizer.value("lowercase", Json()) == true ||
+         std::any_of(steps.begin(), steps.end(), lowers);
+}
+
+Json to_entries(const std::vector<AddedToken>& tokens) {
+  Json entries = Json::array();
+  for (const AddedToken& token : tokens) {
+    Json entry = detail::special_token_entry(token.content, token.id);
+    entry["special"] = token.special;
+    entry["single_word"] = token.single_word;
+    entry["lstrip"] = token.lstrip;
+    entry["rstrip"] = token.rstrip;
+    entry["normalized"] = token.normalized;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
 AddedTokenFinder make_finder(const TokenizerCore& core, bool normalized) {
   std::vector<AddedToken> tokens;
   std::vector<std::string> patterns;
-  // Of tokens that look the same in normal form, a special one is found.
+  // Among tokens with the same normal form, a special one takes precedence.
   std::vector<AddedToken> ordered = core.added_tokens;
   std::stable_partition(ordered.begin(), ordered.end(),
                         [](const AddedToken& token) { return token.special; });
@@ -292,23 +318,100 @@ SpecialTokens find_special_tokens(const TokenizerCore& core) {
   return special;
 }
 
+// In transformers 5, BERT's classes make these parts themselves, whatever tokenizer.json says.
+void warn_of_other_parts(const detail::TokenizerFolder& folder, const Json& root,
+                         const TokenizerCore& core, EventSink& events) {
+  const BertTokenizerSettings names = detail::read_bert_settings(folder);
+  const auto& around = core.post_processor.single;
+  const auto is_type = [&](const char* part, const char* type) {
+    const Json& json = member_or_null(root, part);
+    return json.is_object() && json.value("type", Json()) == type;
+  };
+  if (is_type("normalizer", "BertNormalizer") && is_type("pre_tokenizer", "BertPreTokenizer") &&
+      around.size() == 3 && around[0].id == core.vocabulary.find(names.cls_token) &&
+      around[2].id == core.vocabulary.find(names.sep_token)) {
+    return;
+  }
+  events.warning(fmt::format(
+      "{}: its normalizer, pre_tokenizer or post_processor is not that of {} with {} and {} around "
+      "a text, which transformers 5 takes instead; the file counts, as in transformers 4",
+      core.source, folder.name, names.cls_token, names.sep_token));
+}
+
 }  // namespace
 
+void TokenizerCore::trim_offsets(std::string_view text, TextTokens& tokens) const {
+  size_t next = 0;  // of tokens.added
+  for (size_t i = 0; i < tokens.ids.size(); ++i) {
+    Span& offsets = tokens.offsets[i];
+    // An added token may have taken white space that its name does not have.
+    const bool added = next < tokens.added.size() && tokens.added[next] == i;
+    next += added;
+    const std::string_view token = added ? text.substr(offsets.begin, offsets.end - offsets.begin)
+                                         : vocabulary.token(tokens.ids[i]);
+    if (leading_space(token) == 0 && trailing_space(token) == 0) continue;
+    const bool first = i == 0 || offsets.begin == 0;
+    offsets = trim(text, token, offsets, first && post_processor.prefix_space);
+  }
+}
+
+void TokenizerCore::tokenize(std::string_view text, bool tracked, size_t limit,
+                             TextTokens& tokens) const {
+  SIMILE_CHECK(
+      text.size() < std::numeric_limits<uint32_t>::max() / 8, ErrorKind::kInput,
+      "a text of {} bytes is too long to be tokenised; cut it into pieces of at most 500 MB",
+      text.size());
+  thread_local Workspace workspace;
+  tokens.ids.clear();
+  tokens.offsets.clear();
+  tokens.added.clear();
+  tokens.replaced = 0;
+  const bool needs_origins = pre_tokenizer != nullptr && pre_tokenizer->needs_start();
+  TextRun(*this, tracked || needs_origins, limit, workspace, tokens).run(text);
+  if (tracked && post_processor.trim_offsets) trim_offsets(text, tokens);
+  if (text.size() > kKeptBytes) workspace = Workspace();
+}
+
 std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
-                                                         const std::string& source) {
+                                                         const std::string& source,
+                                                         const detail::TokenizerFolder* beside,
+                                                         EventSink& events) {
   detail::ModelTables tables;
-  const Json root = detail::parse_json(json, source, detail::model_streams(source, tables));
+  Json root = detail::parse_json(json, source, detail::model_streams(source, tables));
   const detail::JsonObject object(root, source);
+  SIMILE_CHECK(object.text_or("version", "1.0") == "1.0", ErrorKind::kInput,
+               "{}: \"version\" is \"{}\"; only \"1.0\" is known", source, object.text("version"));
   auto core = std::make_shared<TokenizerCore>();
   core->source = source;
+  std::map<std::string_view, std::string> members = {{"padding", "null"}};
   core->added_tokens = detail::read_added_tokens(member_or_null(root, "added_tokens"), source);
+  std::vector<AddedToken> told = core->added_tokens;
+  core->model = detail::make_model(object.at("model"), tables, source);
+  if (beside != nullptr) {
+    for (const std::string& part : detail::apply_settings(*beside, root, source, events)) {
+      members[part == "normalizer" ? "normalizer" : "pre_tokenizer"] =
+          detail::dump_json(root[part], -1);
+    }
+    core->cuts_left = detail::cuts_left(*beside, root);
+    detail::add_tokens(*beside, core->added_tokens);
+  }
+  if (!core->cuts_left) members["truncation"] = "null";
+  const bool one_call = beside != nullptr && beside->is_bert();
+  number_added(core->added_tokens, one_call ? 0 : told.size(), core->model->vocabulary(), source,
+               events);
+  const auto by_id = [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; };
+  std::stable_sort(told.begin(), told.end(), by_id);
+  std::stable_sort(core->added_tokens.begin(), core->added_tokens.end(), by_id);
+  const Json added = to_entries(core->added_tokens);
+  if (added != to_entries(told)) members["added_tokens"] = detail::dump_json(added, -1);
+  core->is_changed = members.size() > (core->cuts_left ? 1 : 2);
   core->normalizer = detail::make_normalizer(member_or_null(root, "normalizer"), source);
+  core->lower_cases = lowers(member_or_null(root, "normalizer"));
   core->pre_tokenizer = detail::make_pre_tokenizer(member_or_null(root, "pre_tokenizer"), source);
-  core->model = detail::make_model(object.at("model"), tables,
-                                   static_cast<int64_t>(core->added_tokens.size()), source);
-  core->vocabulary = join_vocabulary(core->model->vocabulary(), core->added_tokens, source);
+  core->vocabulary = join_vocabulary(core->model->vocabulary(), core->added_tokens, source, events);
   core->post_processor = detail::make_post_processor(member_or_null(root, "post_processor"),
                                                      core->vocabulary.size(), source);
+  if (beside != nullptr && beside->is_bert()) warn_of_other_parts(*beside, root, *core, events);
   core->decoder = detail::make_decoder(member_or_null(root, "decoder"), source);
   core->raw_finder = make_finder(*core, false);
   core->normalized_finder = make_finder(*core, true);
@@ -317,7 +420,7 @@ std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
   for (const AddedToken& token : core->added_tokens) {
     if (token.special) core->is_special[token.id] = 1;
   }
-  core->document = without_limits(json);
+  core->document = replace_members(json, std::move(members));
   return core;
 }
 

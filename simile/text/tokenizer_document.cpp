@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/detail/tokenizer_document.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
 
 #include "simile/core/check.h"
-#include "simile/core/detail/json.h"
 #include "simile/core/file.h"
+#include "simile/text/unicode.h"
 #include "simile/text/utf8.h"
 #include "simile/text/vocabulary.h"
 
@@ -17,21 +14,17 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-BertTokenizerSettings read_bert_settings(const std::string& folder) {
-  BertTokenizerSettings settings;
-  const std::string path = join_path(folder, "tokenizer_config.json");
-  if (!file_exists(path)) return settings;
-  const Json config = read_json(path);
-  const JsonObject object(config, path);
-  settings.lowercase = object.flag_or("do_lower_case", true);
-  settings.handle_chinese_chars = object.flag_or("tokenize_chinese_chars", true);
-  if (object.has("strip_accents")) settings.strip_accents = object.flag_or("strip_accents", true);
-  settings.pad_token = read_token_name(object, "pad_token", settings.pad_token);
-  settings.unk_token = read_token_name(object, "unk_token", settings.unk_token);
-  settings.cls_token = read_token_name(object, "cls_token", settings.cls_token);
-  settings.sep_token = read_token_name(object, "sep_token", settings.sep_token);
-  settings.mask_token = read_token_name(object, "mask_token", settings.mask_token);
-  return settings;
+// `token` without the white space at its end, as the `tokenizers` library reads a line.
+void strip_end(std::string& token) {
+  size_t end = token.size();
+  while (end > 0) {
+    size_t begin = end - 1;
+    while (begin > 0 && continues_character(token[begin])) --begin;
+    const uint32_t character = decode_valid_character(token, begin).code_point;
+    if ((character_properties(character) & kWhiteSpace) == 0) break;
+    end = begin;
+  }
+  token.resize(end);
 }
 
 std::vector<std::string> read_vocabulary_lines(const std::string& path) {
@@ -40,19 +33,18 @@ std::vector<std::string> read_vocabulary_lines(const std::string& path) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     std::string token = text.substr(begin, end - begin);
-    token.erase(token.find_last_not_of("\r \t") + 1);
     SIMILE_CHECK(is_valid_utf8(token), ErrorKind::kInput, "{}:{}: the token is not valid UTF-8",
                  path, tokens.size() + 1);
+    strip_end(token);
     tokens.push_back(std::move(token));
     begin = end + 1;
   }
-  while (!tokens.empty() && tokens.back().empty()) tokens.pop_back();
-  SIMILE_CHECK(!tokens.empty(), ErrorKind::kInput,
-               "{}: the vocabulary is empty; expected one token a line", path);
+  SIMILE_CHECK(std::any_of(tokens.begin(), tokens.end(), [](const auto& t) { return !t.empty(); }),
+               ErrorKind::kInput, "{}: the vocabulary is empty; expected one token a line", path);
   return tokens;
 }
 
-// Tokenisers of byte pairs, and whether they are of RoBERTa's kind, else of GPT-2's.
+// Tokenizers of byte pairs, and whether they are of RoBERTa's kind, else of GPT-2's.
 constexpr std::pair<const char*, bool> kClasses[] = {{"RobertaTokenizer", true},
                                                      {"BartTokenizer", true},
                                                      {"LongformerTokenizer", true},
@@ -95,13 +87,14 @@ Json read_merges_file(const std::string& path) {
 }  // namespace
 
 std::string bert_document(const std::vector<std::string>& tokens,
-                          const BertTokenizerSettings& settings, const std::string& source) {
+                          const BertTokenizerSettings& settings, const std::string& source,
+                          bool special) {
   std::vector<std::pair<std::string, int64_t>> entries;
   for (const std::string& token : tokens) {
     entries.emplace_back(token, static_cast<int64_t>(entries.size()));
   }
   const auto count = static_cast<int64_t>(entries.size());
-  const Vocabulary vocabulary(std::move(entries), count, source);
+  const Vocabulary vocabulary(std::move(entries), count, source, Vocabulary::Repeats::kLastWins);
   for (const std::string& name : {settings.unk_token, settings.cls_token, settings.sep_token}) {
     SIMILE_CHECK(vocabulary.find(name) >= 0, ErrorKind::kInput,
                  "{}: the special token \"{}\" is not in the vocabulary of {} tokens", source, name,
@@ -114,14 +107,18 @@ std::string bert_document(const std::vector<std::string>& tokens,
   OrderedJson added = OrderedJson::array();
   for (const std::string& name : names) {
     const int32_t id = vocabulary.find(name);
-    if (id < 0) continue;
+    if (id < 0 || !special) continue;
     added.push_back(special_token_entry<OrderedJson>(name, id));
     added.back()["lstrip"] = false;
   }
   const std::string& cls = settings.cls_token;
   const std::string& sep = settings.sep_token;
+  const TemplateParts pair =
+      settings.double_separator
+          ? TemplateParts{{cls, 0}, {"A", 0}, {sep, 0}, {sep, 0}, {"B", 0}, {sep, 0}}
+          : TemplateParts{{cls, 0}, {"A", 0}, {sep, 0}, {"B", 1}, {sep, 1}};
   const auto post_processor = template_processing<OrderedJson>(
-      {{cls, 0}, {"A", 0}, {sep, 0}}, {{cls, 0}, {"A", 0}, {sep, 0}, {"B", 1}, {sep, 1}},
+      {{cls, 0}, {"A", 0}, {sep, 0}}, pair,
       [&](const std::string& name) { return vocabulary.find(name); });
   const std::string strip_accents =
       settings.strip_accents < 0 ? "null" : fmt::format("{}", settings.strip_accents != 0);
@@ -134,25 +131,49 @@ std::string bert_document(const std::vector<std::string>& tokens,
       R"("max_input_chars_per_word":100,"vocab":{{)",
       added.dump(), settings.handle_chinese_chars, strip_accents, settings.lowercase,
       post_processor.dump(), quote_json(settings.unk_token));
+  const char* separator = "";
   for (size_t id = 0; id < tokens.size(); ++id) {
-    text += fmt::format("{}{}:{}", id == 0 ? "" : ",", quote_json(tokens[id]), id);
+    if (vocabulary.find(tokens[id]) != static_cast<int32_t>(id)) continue;
+    text += fmt::format("{}{}:{}", separator, quote_json(tokens[id]), id);
+    separator = ",";
   }
   return text + "}}}";
 }
 
-std::string bert_document(const std::string& vocabulary, const std::string& folder) {
-  return bert_document(read_vocabulary_lines(vocabulary), read_bert_settings(folder), vocabulary);
+BertTokenizerSettings read_bert_settings(const TokenizerFolder& folder) {
+  const JsonObject json(folder.settings, folder.source);
+  BertTokenizerSettings settings;
+  if (folder.is_mpnet()) {
+    settings.double_separator = true;
+    settings.pad_token = "<pad>";
+    settings.cls_token = "<s>";
+    settings.sep_token = "</s>";
+    settings.mask_token = "<mask>";
+  }
+  settings.lowercase = json.flag_or("do_lower_case", true);
+  settings.handle_chinese_chars = json.flag_or("tokenize_chinese_chars", true);
+  if (json.has("strip_accents")) settings.strip_accents = json.flag_or("strip_accents", true);
+  settings.pad_token = read_token_name(json, "pad_token", settings.pad_token);
+  settings.unk_token = read_token_name(json, "unk_token", settings.unk_token);
+  settings.cls_token = read_token_name(json, "cls_token", settings.cls_token);
+  settings.sep_token = read_token_name(json, "sep_token", settings.sep_token);
+  settings.mask_token = read_token_name(json, "mask_token", settings.mask_token);
+  return settings;
 }
 
-std::string byte_pair_document(const std::string& folder) {
+std::string bert_document(const std::string& vocabulary, const TokenizerFolder& folder) {
+  check_reads_vocabulary(folder);
+  return bert_document(read_vocabulary_lines(vocabulary), read_bert_settings(folder), vocabulary,
+                       false);
+}
+
+std::string byte_pair_document(const std::string& folder, const TokenizerFolder& settings) {
   const std::string path = join_path(folder, "vocab.json");
-  const std::string config_path = join_path(folder, "tokenizer_config.json");
   const Json vocabulary = read_json(path);
   SIMILE_CHECK(vocabulary.is_object(), ErrorKind::kInput,
                "{} must be an object from token to id, but it is {}", path,
                describe_json(vocabulary));
-  const Json settings = file_exists(config_path) ? read_json(config_path) : Json::object();
-  const JsonObject config(settings, config_path);
+  const JsonObject config(settings.settings, settings.source);
   const bool prefix_space = config.flag_or("add_prefix_space", false);
   const auto name = [&](const char* key, const std::string& fallback) {
     return read_token_name(config, key, fallback);

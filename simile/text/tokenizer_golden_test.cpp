@@ -102,7 +102,7 @@ TEST(TokenizerSlow, OffsetsPointAtTheTextOfEachToken) {
       if (encoding.special[i] || token == "[UNK]") continue;
       if (token.size() > 2 && token.substr(0, 2) == "##") token.remove_prefix(2);
       const std::string_view original = std::string_view(row.text).substr(begin, end - begin);
-      // Characters that the normaliser drops may stand inside the original text.
+      // Characters that the normaliser drops may be inside the original text.
       if (original.size() != token.size()) continue;
       EXPECT_EQ(original, token) << row.text;
       ++compared;

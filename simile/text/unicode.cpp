@@ -140,55 +140,6 @@ const CharacterPage& find_page(char32_t c) {
   return *page;
 }
 
-}  // namespace
-
-bool exists_in_unicode(char32_t c, int version) {
-  UVersionInfo age;
-  u_charAge(static_cast<UChar32>(c), age);
-  return age[0] < version || (age[0] == version && age[1] == 0);
-}
-
-uint8_t character_properties(char32_t c) { return find_page(c).properties[c % kPageSize]; }
-
-uint8_t combining_class(char32_t c) { return find_page(c).combining_classes[c % kPageSize]; }
-
-std::u32string_view canonical_decomposition(char32_t c) {
-  const CharacterPage& page = find_page(c);
-  const uint16_t begin = page.decomposition_begins[c % kPageSize];
-  return {page.decompositions.data() + begin,
-          static_cast<size_t>(page.decomposition_begins[c % kPageSize + 1] - begin)};
-}
-
-std::u32string compatibility_decomposition(char32_t c) {
-  std::u32string parts;
-  append_decomposition(true, c, parts);
-  return parts;
-}
-
-char32_t compose_characters(char32_t first, char32_t second) {
-  UErrorCode status = U_ZERO_ERROR;
-  const UChar32 composed = unorm2_composePair(
-      unorm2_getNFCInstance(&status), static_cast<UChar32>(first), static_cast<UChar32>(second));
-  if (composed < 0 || !exists_in_unicode(static_cast<char32_t>(composed), kNormalizationVersion))
-    return 0;
-  return static_cast<char32_t>(composed);
-}
-
-bool is_combining_mark(char32_t c) {
-  if (c == 0x1CF2 || c == 0x1CF3) return true;  // other categories since
-  return c != 0x111C9 && exists_in_unicode(c, kNormalizationVersion) &&
-         (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_M_MASK) != 0;
-}
-
-std::u32string_view lower_case(char32_t c) {
-  const CharacterPage& page = find_page(c);
-  const uint16_t begin = page.lower_begins[c % kPageSize];
-  return {page.lowers.data() + begin,
-          static_cast<size_t>(page.lower_begins[c % kPageSize + 1] - begin)};
-}
-
-namespace {
-
 // Marks of Unicode 15.1 to 17, which ICU 72 does not know but the `tokenizers` library does.
 // Measured by asking the library about every code point; with a newer ICU they say nothing new.
 constexpr std::pair<char32_t, char32_t> kNewerMarks[] = {
@@ -235,7 +186,7 @@ bool is_conjunct_consonant(char32_t c) {
   }
 }
 
-// What of the cluster so far decides whether the next character joins it.
+// The state of the cluster so far that decides whether the next character joins it.
 class Cluster {
  public:
   explicit Cluster(char32_t first) : last_(break_class(first)) {
@@ -299,6 +250,51 @@ class Cluster {
 };
 
 }  // namespace
+
+bool exists_in_unicode(char32_t c, int version) {
+  UVersionInfo age;
+  u_charAge(static_cast<UChar32>(c), age);
+  return age[0] < version || (age[0] == version && age[1] == 0);
+}
+
+uint8_t character_properties(char32_t c) { return find_page(c).properties[c % kPageSize]; }
+
+uint8_t combining_class(char32_t c) { return find_page(c).combining_classes[c % kPageSize]; }
+
+std::u32string_view canonical_decomposition(char32_t c) {
+  const CharacterPage& page = find_page(c);
+  const uint16_t begin = page.decomposition_begins[c % kPageSize];
+  return {page.decompositions.data() + begin,
+          static_cast<size_t>(page.decomposition_begins[c % kPageSize + 1] - begin)};
+}
+
+std::u32string compatibility_decomposition(char32_t c) {
+  std::u32string parts;
+  append_decomposition(true, c, parts);
+  return parts;
+}
+
+char32_t compose_characters(char32_t first, char32_t second) {
+  UErrorCode status = U_ZERO_ERROR;
+  const UChar32 composed = unorm2_composePair(
+      unorm2_getNFCInstance(&status), static_cast<UChar32>(first), static_cast<UChar32>(second));
+  if (composed < 0 || !exists_in_unicode(static_cast<char32_t>(composed), kNormalizationVersion))
+    return 0;
+  return static_cast<char32_t>(composed);
+}
+
+bool is_combining_mark(char32_t c) {
+  if (c == 0x1CF2 || c == 0x1CF3) return true;  // other categories since
+  return c != 0x111C9 && exists_in_unicode(c, kNormalizationVersion) &&
+         (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_M_MASK) != 0;
+}
+
+std::u32string_view lower_case(char32_t c) {
+  const CharacterPage& page = find_page(c);
+  const uint16_t begin = page.lower_begins[c % kPageSize];
+  return {page.lowers.data() + begin,
+          static_cast<size_t>(page.lower_begins[c % kPageSize + 1] - begin)};
+}
 
 size_t grapheme_end(std::string_view text, size_t begin) {
   DecodedCharacter character = decode_valid_character(text, begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties of characters that tokenisers ask for.
+// The properties of characters that tokenizers ask for.
 //
 // They come from ICU, read once for each block of 256 characters and kept, so that a look-up is two
 // loads. They are those of the `tokenizers` library 0.23, whose tables are of different age:

@@ -161,9 +161,9 @@ class BertWriter {
   }
 
  private:
-  // Of the marks only spacing ones with a combining class survive, which is rare. Like the
-  // `tokenizers` library, this gives origins by place: after sorting, the first mark has that of
-  // the first character, and so on.
+  // Only spacing marks with a combining class survive, which is rare. Like the `tokenizers`
+  // library, this assigns origins by place: after sorting, the first mark gets the origin of the
+  // first character, and so on.
   void write_pending() {
     std::vector<Span> origins;
     for (const PendingMark& mark : pending_) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -89,9 +88,8 @@ class Unigram : public TokenModel {
       }
       if (!has_single) {
         SIMILE_CHECK(settings_.unknown_id >= 0, ErrorKind::kInput,
-                     "{}: \"{}\" is not in the vocabulary, and the model has no unk_id "
-                     "to stand for it",
-                     source_, word.substr(begin, single_end - begin));
+                     "{}: \"{}\" is not in the vocabulary, and the model has no unk_id", source_,
+                     word.substr(begin, single_end - begin));
         offer(single_end, unknown_score_ + here, begin, settings_.unknown_id);
       }
       begin = single_end;

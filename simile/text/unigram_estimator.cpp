@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/text/detail/unigram_estimator.h"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/parallel.h"
+#include "simile/text/detail/vocabulary_learning.h"
 #include "simile/text/token_model.h"
 #include "simile/text/utf8.h"
 
@@ -33,8 +32,8 @@ struct Candidate {
   int64_t weight() const { return count * size; }
 };
 
-// All words as numbers of characters, 1 for the first of the alphabet; 0 ends each word and stands
-// for characters outside the alphabet.
+// All words as numbers of characters, 1 for the first of the alphabet; 0 ends each word and
+// replaces characters outside the alphabet.
 class Symbols {
  public:
   Symbols(const CountedWords& words, const std::vector<char32_t>& alphabet) {
@@ -50,8 +49,7 @@ class Symbols {
     }
     for (uint32_t i = 0; i < kMaxCharacters; ++i) add(0, 0);
     SIMILE_CHECK(symbols_.size() < std::numeric_limits<uint32_t>::max(), ErrorKind::kInput,
-                 "the different words of the texts have more than 4 billion characters; give "
-                 "fewer texts");
+                 "the different words have more than 4 billion characters; give fewer texts");
   }
 
   size_t size() const { return symbols_.size() - kMaxCharacters; }

@@ -9,7 +9,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/random.h"
-#include "simile/text/detail/unigram_estimator.h"
+#include "simile/text/detail/vocabulary_learning.h"
 #include "simile/text/vocabulary_trainer.h"
 
 namespace simile {

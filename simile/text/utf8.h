@@ -20,8 +20,7 @@ struct DecodedCharacter {
 };
 
 // The character that starts at text[position]. Broken UTF-8 is cut as the Unicode Standard (table
-// 3-8) and browsers do: each maximal valid beginning of a sequence, or else one byte, is one
-// U+FFFD.
+// 3-8) and browsers do: each maximal valid beginning, or else one byte, is one U+FFFD.
 DecodedCharacter decode_character(std::string_view text, size_t position);
 
 // Bytes of the valid character that begins with `lead`.
@@ -65,8 +64,7 @@ std::vector<size_t> character_begins(std::string_view text);
 // The first `count` characters of valid UTF-8, or all if there are fewer.
 std::string_view first_characters(std::string_view text, size_t count);
 
-// The first characters of `text` that fit into `bytes` bytes; shorten_text() adds "..." if that
-// leaves something out.
+// The first characters of `text` that fit into `bytes` bytes; shorten_text() adds "..." if it cuts.
 std::string begin_of_text(std::string_view text, size_t bytes);
 std::string shorten_text(std::string_view text, size_t bytes);
 

@@ -64,13 +64,12 @@ Span make_span(size_t begin, size_t end) {
 
 Vocabulary::Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int64_t id_bound,
                        const std::string& source, Repeats repeats) {
+  count_ = static_cast<int64_t>(entries.size());
   int64_t size = 0;
   size_t bytes = 0;
   for (const auto& [token, id] : entries) {
     SIMILE_CHECK(id >= 0 && id < id_bound, ErrorKind::kInput,
-                 "{}: token \"{}\" has id {}, but ids must number the tokens from 0 to "
-                 "{} without gaps",
-                 source, token, id, id_bound - 1);
+                 "{}: token \"{}\" has id {}; expected 0 to {}", source, token, id, id_bound - 1);
     size = std::max(size, id + 1);
     bytes += token.size();
   }

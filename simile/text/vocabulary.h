@@ -16,8 +16,8 @@ namespace simile::detail {
 
 // A trie over the bytes of a vocabulary's tokens, for finding all tokens that a text begins with.
 //
-// A double array: the child of a unit by byte b stands at unit.base ^ b, and is there if the place
-// is marked with b (Aoe, "An Efficient Digital Search Algorithm by Using a Double-Array Structure",
+// A double array: the child of a unit by byte b is at unit.base ^ b, and exists if the place is
+// marked with b (Aoe, "An Efficient Digital Search Algorithm by Using a Double-Array Structure",
 // IEEE TSE 1989; addressing by exclusive or). 8 bytes a unit, about one unit a node. Immutable once
 // built, safe to use from several threads.
 class PieceTrie {
@@ -61,14 +61,17 @@ class PieceTrie {
 
 namespace simile {
 
+// Ids are below this, so that a large id alone never takes much memory.
+inline constexpr int64_t kMaxTokenIds = int64_t{1} << 22;
+
 // Tokens numbered from 0, found by text or by number.
 class Vocabulary {
  public:
   Vocabulary() = default;
   // Each token with its id. Ids may leave gaps, which are empty tokens that find() does not know.
-  // Errors (kInput, naming `source`): a negative id, one beyond `id_bound`, an id or a token that
-  // occurs twice. With kLastWins a token may occur again: find() gives its largest id, and the
-  // others keep their text.
+  // Errors (kInput, naming `source`): a negative id, one of `id_bound` or more, an id or a token
+  // that occurs twice. With kLastWins a token may: find() gives its largest id, all keep their
+  // text.
   enum class Repeats { kRefused, kLastWins };
   Vocabulary(std::vector<std::pair<std::string, int64_t>> entries, int64_t id_bound,
              const std::string& source, Repeats repeats = Repeats::kRefused);
@@ -79,6 +82,7 @@ class Vocabulary {
 
   int64_t size() const { return static_cast<int64_t>(begins_.size()) - 1; }  // largest id + 1
   int32_t find(std::string_view token) const;                                // -1 when unknown
+  int64_t count() const { return count_; }   // tokens, repeated ones included
   bool repeats() const { return repeats_; }  // whether a token occurs more than once
   // The token numbered `id`, which must be in [0, size()).
   std::string_view token(int32_t id) const {
@@ -96,6 +100,7 @@ class Vocabulary {
   std::string arena_;                   // all tokens, one after the other
   std::vector<uint32_t> begins_ = {0};  // [size + 1]
   std::vector<Slot> slots_;             // open addressing, a power of two
+  int64_t count_ = 0;
   bool repeats_ = false;
 };
 
@@ -110,15 +115,14 @@ struct AddedToken {
   bool normalized = false;   // looked for, in normal form, in the normalised text
 };
 
-// A part of a text: an added token, or (id -1) what is between two of them.
+// A part of a text: an added token, or (id -1) the text between two of them.
 struct TextPart {
   Span span;
   int32_t id = -1;
 };
 
-// Finds a set of tokens: at each place the longest, from left to right, without overlap but for
-// white space that `rstrip` took and the next token begins with. Immutable and safe to use from
-// several threads.
+// Finds a set of tokens: at each place the longest, from left to right, without overlap, except
+// white space that `rstrip` took and the next token begins with. Immutable, for many threads.
 class AddedTokenFinder {
  public:
   AddedTokenFinder() = default;

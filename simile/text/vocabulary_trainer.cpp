@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/vocabulary_trainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -28,8 +26,7 @@ struct TokenPair {
   int32_t right = 0;
 };
 
-// Words as sequences of token ids, in which the most frequent pair of neighbours is replaced by a
-// new id.
+// Words as sequences of token ids, in which a new id replaces the most frequent pair of neighbours.
 class PairMerger {
  public:
   // Adds a word that occurs `count` times.
@@ -76,7 +73,7 @@ class PairMerger {
     entry = {};
     gained_.clear();
     for (const uint32_t number : words) merge_in_word(number, pair, id);
-    // What the loop above counted down for the pair itself (as in "aaa") is gone with it.
+    // Also removes the entry that the loop above counted down for the pair itself ("aaa").
     pairs_.erase(key_of(pair.left, pair.right));
     std::sort(gained_.begin(), gained_.end());
     gained_.erase(std::unique(gained_.begin(), gained_.end()), gained_.end());

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learning a vocabulary from text, of one of three kinds.
 //
-// wordpiece, a BERT tokeniser, as Hugging Face's WordPieceTrainer: words are cut into characters,
+// wordpiece, a BERT tokenizer, as Hugging Face's WordPieceTrainer: words are cut into characters,
 //   all but a word's first written with "##"; then the pair of neighbouring pieces that occurs most
 //   often is joined into a new token, again and again, until the vocabulary is full or no pair is
 //   frequent enough (byte-pair merges, Sennrich et al., "Neural Machine Translation of Rare Words
 //   with Subword Units", ACL 2016, alg. 1). Words of more than 100 characters are left out:
 //   WordPiece does not cut them either.
-// bpe, a RoBERTa tokeniser: the same merges over the bytes of words, which start with the space
+// bpe, a RoBERTa tokenizer: the same merges over the bytes of words, which start with the space
 //   before them (GPT-2's byte-level BPE). Nothing is ever unknown. `alphabet_limit` is not used.
-// unigram, a tokeniser like XLM-RoBERTa's: pieces with probabilities (Kudo, "Subword
+// unigram, a tokenizer like XLM-RoBERTa's: pieces with probabilities (Kudo, "Subword
 //   Regularization", ACL 2018, sect. 3.2). It starts from all frequent substrings of words, at most
 //   16 characters long and not crossing between letters or digits and other characters, and in turn
 //   estimates the probabilities by two rounds of expectation-maximisation and drops the quarter of
@@ -17,8 +17,7 @@
 //   Single characters are kept. `min_frequency` is not used; a substring must occur twice.
 //
 // Ties go to the pair with the smaller ids, or to the piece that comes first, and sums are kept in
-// whole numbers, so that the result depends on the texts alone, not on their order or on the number
-// of threads.
+// whole numbers, so the result depends on the texts, not on their order or the threads.
 #pragma once
 
 #include <cstdint>
@@ -67,14 +66,13 @@ struct VocabularyTrainerOptions {
 // Gives the next text and true, or false at the end. Called from the calling thread only.
 using TextSource = std::function<bool(std::string& text)>;
 
-// A tokeniser with the learnt vocabulary, which to_json() writes. Ids: the special tokens (but the
+// A tokenizer with the learnt vocabulary, which to_json() writes. Ids: the special tokens (but the
 // <mask> of unigram is the last token of all), then for wordpiece the single characters and their
 // "##" forms, for bpe the 256 bytes, then the joined tokens in the order they were found; for
-// unigram all pieces by falling probability. It may be smaller than asked for when the texts do not
-// have enough pairs or substrings, which is a warning.
-// Errors: kRecipe for an unknown type, special tokens that are missing or occur twice, or a
-// vocabulary_size too small for the characters; kInput for texts without a word, or of 500 MB each.
-// Uses all threads for counting words and estimating.
+// unigram all pieces by falling probability. If the texts do not have enough pairs or substrings,
+// it is smaller than requested, with a warning. Errors: kRecipe for an unknown type, special tokens
+// that are missing or occur twice, or a vocabulary_size too small for the characters; kInput for
+// texts without a word, or of 500 MB each. Uses all threads for counting words and estimating.
 Tokenizer train_vocabulary(const TextSource& next_text, const VocabularyTrainerOptions& options,
                            EventSink& events = silent_events());
 

@@ -115,7 +115,7 @@ Texts random_texts(uint64_t seed) {
   return texts;
 }
 
-// The merges by definition: all pairs counted anew for each of them.
+// The merges by definition: all pairs are counted again for each of them.
 Texts learn_by_definition(const Texts& texts, int64_t size, int64_t min_frequency) {
   std::map<std::string, int64_t> words;
   for (const std::string& text : texts) {

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/words.h"
 
+#include <fmt/ranges.h>
+#include <libstemmer.h>
+#include <unicode/brkiter.h>
 #include <unicode/bytestream.h>
 #include <unicode/locid.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/uscript.h>
+#include <unicode/utext.h>
 
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <memory>
+#include <new>
 
 #include "simile/core/check.h"
 #include "simile/text/unicode.h"
 
 namespace simile {
+
 namespace {
 
 bool is_kept(char32_t c) {
@@ -51,46 +58,207 @@ const std::set<std::string>& common_words() {
   return words;
 }
 
+// --- Words ---
+
 struct FoundWord {
-  std::string folded;
+  std::string word;  // as split_words() has it
   WordMark place;
 };
 
-void append_lower(char32_t c, std::string& folded) {
-  if (is_combining_mark(c)) return;
-  const std::u32string_view lower = lower_case(c);
-  if (lower.empty()) return append_utf8(c, folded);
-  for (const char32_t each : lower) {
-    if (!is_combining_mark(each)) append_utf8(each, folded);
+constexpr UChar32 kZeroWidthSpace = 0x200B;
+
+bool is_hangul(UChar32 c) { return c >= 0xAC00 && c <= 0xD7A3; }
+
+// Marks that spell vowels, and Arabic's stroke that lengthens a word: most texts leave them out.
+// The dot is what folding leaves of a Turkish capital I with a dot.
+bool is_left_out(UChar32 c) {
+  return (c >= 0x0591 && c <= 0x05C7) || (c >= 0x064B && c <= 0x065F) || c == 0x0670 || c == 0x0640;
+}
+
+// Letters in squares, such as the sign of the kilogram, are of words too.
+bool is_of_word(UChar32 c) {
+  return is_kept(static_cast<char32_t>(c)) ||
+         (u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) && c != kZeroWidthSpace) ||
+         u_getIntPropertyValue(c, UCHAR_DECOMPOSITION_TYPE) == U_DT_SQUARE;
+}
+
+// Does its script write no spaces between words?
+bool needs_dictionary(UChar32 c) {
+  if (c < 0x0E00 || is_hangul(c)) return false;
+  return u_getIntPropertyValue(c, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT ||
+         u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC) || uscript_hasScript(c, USCRIPT_HIRAGANA) ||
+         uscript_hasScript(c, USCRIPT_KATAKANA);
+}
+
+// The ends of a run's words by a dictionary, in bytes. It knows no word with characters not shown.
+std::vector<size_t> cut_by_dictionary(std::string_view run) {
+  std::string shown;
+  std::vector<size_t> places = {0};  // in the run, of the end of each byte that is shown
+  for (size_t i = 0; i < run.size();) {
+    const DecodedCharacter c = decode_character(run, i);
+    i += c.size;
+    if (u_hasBinaryProperty(static_cast<UChar32>(c.code_point),
+                            UCHAR_DEFAULT_IGNORABLE_CODE_POINT)) {
+      places.back() = i;
+      continue;
+    }
+    append_utf8(c.code_point, shown);
+    places.resize(shown.size() + 1, i);
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  static thread_local const std::unique_ptr<icu::BreakIterator> breaks(
+      icu::BreakIterator::createWordInstance(icu::Locale::getRoot(), status));
+  UText text = UTEXT_INITIALIZER;
+  utext_openUTF8(&text, shown.data(), static_cast<int64_t>(shown.size()), &status);
+  if (U_SUCCESS(status)) breaks->setText(&text, status);
+  SIMILE_CHECK(U_SUCCESS(status), ErrorKind::kFailed, "ICU cannot cut a text into words: {}",
+               u_errorName(status));
+  std::vector<size_t> ends;
+  breaks->first();
+  for (int32_t end; (end = breaks->next()) != icu::BreakIterator::DONE;) {
+    ends.push_back(places[static_cast<size_t>(end)]);
+  }
+  utext_close(&text);
+  return ends;
+}
+
+// The words of `run`, which begins at `place`.
+template <typename Take>
+void take_folded(std::string_view run, WordMark place, const Take& take) {
+  const std::string folded = fold_case(run);
+  FoundWord found{"", place};
+  const auto finish = [&] {
+    if (!found.word.empty()) take(found);
+    found.word.clear();
+  };
+  bool was_hangul = false;
+  size_t before = 0;  // where the last character of the word begins
+  for (size_t i = 0; i < folded.size();) {
+    const DecodedCharacter character = decode_character(folded, i);
+    const auto c = static_cast<UChar32>(character.code_point);
+    i += character.size;
+    if (is_left_out(c) || (c == 0x0307 && !found.word.empty() && found.word.back() == 'i'))
+      continue;
+    const bool hangul = is_hangul(c);
+    if (!is_of_word(c) || hangul != was_hangul) {
+      finish();
+    } else if (hangul &&
+               found.word.size() > character.size) {  // the second of a pair begins the next
+      const std::string last = found.word.substr(before);
+      finish();
+      found.word = last;
+    }
+    was_hangul = hangul;
+    if (!is_of_word(c)) continue;
+    before = found.word.size();
+    append_utf8(character.code_point, found.word);
+  }
+  finish();
+}
+
+// Calls take(FoundWord&) for each word, whose text it may move away.
+template <typename Take>
+void for_each_word(std::string_view text, const Take& take) {
+  FoundWord found;
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    bool is_ascii = true, is_cut = false;
+    size_t after = 0;  // bytes of the character behind the run
+    found.word.clear();
+    while (end < text.size()) {
+      const char byte = text[end];
+      const bool is_upper = byte >= 'A' && byte <= 'Z';
+      if (is_upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9')) {
+        found.word.push_back(is_upper ? static_cast<char>(byte + ('a' - 'A')) : byte);
+        ++end;
+        continue;
+      }
+      after = 1;
+      if (static_cast<unsigned char>(byte) < 0x80) break;
+      const DecodedCharacter c = decode_character(text, end);
+      after = c.size;
+      const auto code_point = static_cast<UChar32>(c.code_point);
+      if (!c.valid || !is_of_word(code_point)) break;
+      is_ascii = false;
+      is_cut = is_cut || needs_dictionary(code_point);
+      end += c.size;
+      after = 0;
+    }
+    const std::string_view run = text.substr(begin, end - begin);
+    found.place = {begin, end};
+    if (is_ascii) {
+      if (!run.empty()) take(found);
+    } else if (!is_cut) {
+      take_folded(run, found.place, take);
+    } else {
+      size_t from = 0;
+      for (const size_t to : cut_by_dictionary(run)) {
+        take_folded(run.substr(from, to - from), {begin + from, begin + to}, take);
+        from = to;
+      }
+    }
+    end += after;
   }
 }
 
-std::vector<FoundWord> find_words(std::string_view text) {
-  std::vector<FoundWord> words;
-  FoundWord word;
-  const auto finish = [&](size_t end) {
-    word.place.end = end;
-    if (!word.folded.empty()) words.push_back(word);
-    word.folded.clear();
-  };
-  for (size_t at = 0; at < text.size();) {
-    const DecodedCharacter c = decode_character(text, at);
-    const uint8_t properties = character_properties(c.code_point);
-    const bool is_part =
-        c.valid && ((properties & (kLetter | kNumber)) != 0 || is_combining_mark(c.code_point));
-    const bool is_alone = (properties & kCjkIdeograph) != 0;
-    if (!is_part || is_alone) finish(at);
-    if (is_part) {
-      if (word.folded.empty()) word.place.begin = at;
-      std::u32string parts = compatibility_decomposition(c.code_point);
-      if (parts.empty()) parts = c.code_point;
-      for (const char32_t part : parts) append_lower(part, word.folded);
-    }
-    at += c.size;
-    if (is_alone) finish(at);
+// --- Stems ---
+
+// Cuts words of one language to their stems. For one thread.
+class Stemmer {
+ public:
+  explicit Stemmer(const std::string& language)
+      : language_(language), stemmer_(sb_stemmer_new(language.c_str(), "UTF_8")) {
+    SIMILE_CHECK(stemmer_ != nullptr, ErrorKind::kUsage, "language: expected one of {}, found '{}'",
+                 fmt::join(word_languages(), ", "), language);
   }
-  finish(text.size());
-  return words;
+
+  void cut(std::string& word) const {
+    const auto* bytes = reinterpret_cast<const sb_symbol*>(word.data());
+    const sb_symbol* stem = sb_stemmer_stem(stemmer_.get(), bytes, static_cast<int>(word.size()));
+    if (stem == nullptr) throw std::bad_alloc();
+    const auto length = static_cast<size_t>(sb_stemmer_length(stemmer_.get()));
+    if (length > 0) word.assign(reinterpret_cast<const char*>(stem), length);
+  }
+
+  const std::string& language() const { return language_; }
+
+ private:
+  struct Delete {
+    void operator()(sb_stemmer* stemmer) const { sb_stemmer_delete(stemmer); }
+  };
+
+  std::string language_;
+  std::unique_ptr<sb_stemmer, Delete> stemmer_;
+};
+
+// This thread's stemmer of a language; nullptr for none.
+const Stemmer* stemmer_of(const std::string& language) {
+  if (language == "none") return nullptr;
+  static thread_local std::unique_ptr<const Stemmer> last;
+  if (last == nullptr || last->language() != language) {
+    last = std::make_unique<const Stemmer>(language);
+  }
+  return last.get();
+}
+
+// --- Marks ---
+
+// Without accents and other marks.
+std::string without_marks(const std::string& word) {
+  if (ascii_prefix(word) == word.size()) return word;
+  std::string bare;
+  const auto append = [&](char32_t c) {
+    if (!is_combining_mark(c)) append_utf8(c, bare);
+  };
+  for (size_t i = 0; i < word.size();) {
+    const DecodedCharacter c = decode_character(word, i);
+    const std::u32string_view parts = canonical_decomposition(c.code_point);
+    if (parts.empty() || is_hangul(static_cast<UChar32>(c.code_point)))
+      append(c.code_point);
+    else
+      std::for_each(parts.begin(), parts.end(), append);
+    i += c.size;
+  }
+  return bare.empty() ? word : bare;
 }
 
 bool is_form(const std::string& word, const std::string& asked) {
@@ -104,28 +272,25 @@ bool is_form(const std::string& word, const std::string& asked) {
 
 }  // namespace
 
-std::vector<std::string> split_words(std::string_view text) {
+std::vector<std::string> split_words(std::string_view text, const std::string& language) {
+  const Stemmer* stemmer = stemmer_of(language);
   std::vector<std::string> words;
-  std::string word;
-  const auto finish_word = [&] {
-    if (!word.empty()) words.push_back(word);
-    word.clear();
-  };
-  for (size_t i = 0; i < text.size();) {
-    const DecodedCharacter character = decode_character(text, i);
-    const auto c = static_cast<UChar32>(character.code_point);
-    i += character.size;
-    if (!u_isalnum(c) && (U_GET_GC_MASK(c) & U_GC_M_MASK) == 0) {
-      finish_word();
-      continue;
-    }
-    const bool ideograph = c >= 0x2E80 && u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC);
-    if (ideograph) finish_word();
-    append_utf8(static_cast<char32_t>(u_tolower(c)), word);
-    if (ideograph) finish_word();
-  }
-  finish_word();
+  for_each_word(text, [&](FoundWord& found) {
+    if (stemmer != nullptr) stemmer->cut(found.word);
+    words.push_back(std::move(found.word));
+  });
   return words;
+}
+
+const std::vector<std::string>& word_languages() {
+  static const std::vector<std::string> languages = [] {
+    std::vector<std::string> all;
+    for (const char** name = sb_stemmer_list(); *name != nullptr; ++name) all.emplace_back(*name);
+    std::sort(all.begin(), all.end());
+    all.insert(all.begin(), "none");
+    return all;
+  }();
+  return languages;
 }
 
 std::string lower_text(const std::string& text) {
@@ -169,22 +334,32 @@ int64_t form_words(std::string_view form) {
   return !is_form ? 0 : std::count(form.begin(), form.end(), ' ') + 1;
 }
 
-WordMarker::WordMarker(std::string_view query) {
+WordMarker::WordMarker(std::string_view query, std::string language)
+    : language_(std::move(language)) {
   std::set<std::string> all;
-  for (FoundWord& word : find_words(query)) all.insert(std::move(word.folded));
+  for_each_word(query, [&](const FoundWord& found) { all.insert(without_marks(found.word)); });
   std::set_difference(all.begin(), all.end(), common_words().begin(), common_words().end(),
                       std::back_inserter(words_));
   if (words_.empty()) words_.assign(all.begin(), all.end());
+  if (language_ == "none") return;
+  for (std::string& stem : split_words(query, language_)) stems_.insert(std::move(stem));
 }
 
 std::vector<WordMark> WordMarker::find(std::string_view text) const {
+  const Stemmer* stemmer = stemmer_of(language_);
   std::vector<WordMark> marks;
-  for (const FoundWord& word : find_words(text.substr(0, kMostBytes))) {
-    const bool is_asked = std::any_of(words_.begin(), words_.end(), [&](const std::string& asked) {
-      return is_form(word.folded, asked);
-    });
-    if (is_asked) marks.push_back(word.place);
-  }
+  for_each_word(text.substr(0, kMostBytes), [&](FoundWord& found) {
+    const std::string bare = without_marks(found.word);
+    bool is_asked = std::any_of(words_.begin(), words_.end(),
+                                [&](const std::string& asked) { return is_form(bare, asked); });
+    if (!is_asked && stemmer != nullptr) {
+      stemmer->cut(found.word);
+      is_asked = stems_.count(found.word) > 0;
+    }
+    if (!is_asked) return;
+    const bool overlaps = !marks.empty() && marks.back().end > found.place.begin;
+    if (!overlaps) marks.push_back(found.place);
+  });
   return marks;
 }
 

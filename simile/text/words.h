@@ -1,27 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts and words in the forms in which they are counted, compared and looked for.
+// The forms of texts and words for counting, comparing and searching.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace simile {
 
-// The words of a text, as lexical scores and batch orders count them: maximal runs of Unicode
-// letters, digits and combining marks, in lower case (code point by code point); every ideograph
-// is a word of its own. Broken UTF-8 separates words.
-std::vector<std::string> split_words(std::string_view text);
+// The words of a text, as lexical scores, indexes and batch orders count them: maximal runs of
+// Unicode letters, digits, numbers and combining marks, normalised and case folded (NFKC_Casefold).
+// So all spellings of a word are one: composed or not, capitals, final sigma, ligatures, full
+// width, invisible characters such as the soft hyphen, vowel points of Arabic and Hebrew. Runs with
+// characters of scripts that write no spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) are cut by
+// ICU's dictionaries, those of Hangul into pairs of syllables. Why, in
+// figures: docs/results/words.md. Broken UTF-8 and the zero width space separate words.
+//
+// `language`: one of word_languages(), by whose rules words are cut to their stems (Snowball's
+// libstemmer). Errors: kUsage for another name. Thread-safe.
+std::vector<std::string> split_words(std::string_view text, const std::string& language = "none");
+
+// "none", then the languages that have a stemmer, sorted.
+const std::vector<std::string>& word_languages();
+
+// The version of these rules. Raise it with every change of them: an index keeps the version that
+// its words were cut by, and one of another version is refused.
+constexpr int64_t kWordRules = 2;
 
 // Text in lower case as Python's str.lower() has it: full case mapping, also those mappings that
-// depend on what stands around a character (the Greek sigma at the end of a word), no language's
-// own rules. Broken UTF-8 becomes U+FFFD.
+// depend on a character's context (the Greek sigma at the end of a word), no language's own rules.
+// Broken UTF-8 becomes U+FFFD.
 std::string lower_text(const std::string& text);
 
-// The form in which two texts are the same text for a reader: case folded, compatibility characters
-// unified (NFKC), and everything but letters, marks and digits one space.
+// A form that is equal for texts that read the same: case folded, compatibility characters unified
+// (NFKC), and runs of anything but letters, marks and digits turned into one space.
 //
 //   "The  Cat's 9½ lives: ﬁne!" -> "the cat s 91 2 lives fine"
 //
@@ -29,11 +44,11 @@ std::string lower_text(const std::string& text);
 // Errors: ErrorKind::kFailed when ICU lacks its data. Thread-safe.
 std::string comparison_form(std::string_view text);
 
-// What tells a text from others: its comparison form or, where no letter or digit is there, the
-// text as it is: "?" and "!" are two texts, and so are "" and " ". No form equals such a text.
+// The key by which texts are compared: the comparison form or, if that is empty, the text as it is.
+// So "?" and "!" are two texts, and so are "" and " ". No form equals such a text.
 std::string comparison_key(std::string_view text);
 
-// Words of a comparison form, or of a comparison key; 0 of a key that is no form.
+// The number of words of a comparison form or key; 0 for a key that is not a form.
 int64_t form_words(std::string_view form);
 
 // Bytes [begin, end) of a text.
@@ -41,13 +56,13 @@ struct WordMark {
   size_t begin = 0, end = 0;
 };
 
-// Where the words of a query stand in a text, for a reader: as the web page marks them
-// (simile/serve/web/marking.js). Words are compared without case, accents and other marks; the
-// commonest English words are left out where the query has others; a word of four letters or more
-// is also found with up to three letters more at its end, or without them.
+// Finds the words of a query in a text, to mark them for a reader, much as the web page does
+// (simile/serve/web/marking.js). Words are those of split_words(), compared without accents and
+// other marks; the commonest English words are left out if the query has others. A word of four
+// letters or more is also found with up to three letters more or less at its end, or by its stem.
 class WordMarker {
  public:
-  explicit WordMarker(std::string_view query);
+  explicit WordMarker(std::string_view query, std::string language = "none");
 
   // Rising; within the first 100,000 bytes.
   std::vector<WordMark> find(std::string_view text) const;
@@ -56,6 +71,8 @@ class WordMarker {
 
  private:
   std::vector<std::string> words_;
+  std::string language_;
+  std::set<std::string> stems_;
 };
 
 }  // namespace simile

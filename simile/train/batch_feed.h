@@ -12,20 +12,19 @@
 
 namespace simile {
 
-// Walks the epochs of a stage and of each of its objectives. Where it stands is kept in `state`
-// (epoch, next_batch, objectives) alone, so that a feed made from a saved state goes on with the
-// same batches.
+// Walks the epochs of a stage and of each of its objectives. Its position is only in `state`
+// (epoch, next_batch, objectives), so a feed of a saved state continues with the same batches.
 class BatchFeed {
  public:
-  // Called before an epoch of an objective begins, from 0: its data may be changed then, but for
-  // the number of examples. Batches collected for the same step before are trained on the new data.
+  // Called before an epoch of an objective begins, from 0: its data may be changed then, but not
+  // its number of examples. Batches collected for the same step before are trained on the new data.
   using BeforeEpoch = std::function<void(size_t objective, int64_t epoch)>;
 
   // Both outlive this. A state at the start of a stage gets an entry per objective.
   BatchFeed(Stage& stage, TrainState& state, BeforeEpoch before_epoch = nullptr);
 
   // The batches of the next step: `count`, or fewer where the stage's epoch ends before. The state
-  // then stands behind them; if this throws, as next_batch() may, before them.
+  // is then after them; if this throws, as next_batch() may, it is before them.
   std::vector<StepPart> next(int64_t count);
 
  private:
@@ -35,8 +34,8 @@ class BatchFeed {
     std::vector<int32_t> batch_sizes;
   };
 
-  // At the end of an epoch a new one begins, which may embed texts (Stage::plan_epoch) and throw
-  // what that throws; the state then still stands before this batch.
+  // At the end of an epoch it begins a new one, which may embed texts (Stage::plan_epoch) and throw
+  // the errors of that; the state is then still before this batch.
   StepPart next_batch();
 
   Stage& stage_;

@@ -23,7 +23,7 @@ struct BatchListingOptions {
     v.field("objective", objective,
             {"objective of the stage, by its name in logs; empty: the first"});
     v.field("epoch", epoch, {"epoch of the objective, from 1"});
-    v.field("texts", with_pairs, {"give each example with its score and its texts"});
+    v.field("texts", with_pairs, {"show each example with its score and its texts"});
   }
 };
 

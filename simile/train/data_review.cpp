@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/data_review.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "simile/core/check.h"
-#include "simile/data/column_kinds.h"
 #include "simile/loss/loss.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/objective.h"
 #include "simile/train/read_recipe.h"
 #include "simile/train/run_data.h"
 #include "simile/train/start_model.h"
-#include "simile/train/teaching_review.h"
-#include "simile/train/train_options.h"
 
 namespace simile {
 namespace {
@@ -77,15 +73,14 @@ struct ReviewedTest {
   std::string file() const { return options.data.empty() ? options.ranking.queries : options.data; }
 };
 
-// "test 'faq' 1 of 339 judged pairs, 2 of 300 queries, 90 of 150 relevant documents (those of 190
-// pairs)"
+// "test 'faq' 1 of 339 judged pairs, 2 of 300 queries, 90 of 150 relevant documents (of 190 pairs)"
 std::string describe_leak(const ReviewedTest& test, const Leak& leak) {
   const std::string found =
-      fmt::format("{} {} of {} {}", test.what, leak.found, leak.examples, test.unit());
+      fmt::format("{}: {} of {} {}", test.what, leak.found, leak.examples, test.unit());
   if (!test.texts.is_ranking) {
     return fmt::format("{}, {:.1f} % of its texts", found, 100 * leak.texts_share());
   }
-  return fmt::format("{}, {} of {} queries, {} of {} relevant documents (those of {} pairs)", found,
+  return fmt::format("{}, {} of {} queries, {} of {} relevant documents (of {} pairs)", found,
                      leak.queries_found, leak.queries, leak.documents_found, leak.documents,
                      leak.examples_of_seen);
 }
@@ -148,7 +143,8 @@ class Reviewer {
       if (checks_) check_leak(place, set, test, leak);
     }
     if (shares.empty()) return;
-    result_.report.push_back(fmt::format("{}: holds of {}", set.file, fmt::join(shares, "; of ")));
+    result_.report.push_back(
+        fmt::format("{}: overlap with {}", set.file, fmt::join(shares, "; with ")));
   }
 
   void find(bool is_mistake, const std::string& message) {
@@ -232,10 +228,8 @@ class Reviewer {
     if (file.empty()) return "test on another split";
     const std::string exclude = fmt::format("{}.data.exclude=[{}]", place, file);
     return test.texts.is_ranking
-               ? fmt::format(
-                     "test on other queries, or leave out the pairs of all queries in that file "
-                     "with {}",
-                     exclude)
+               ? fmt::format("test on other queries, or leave out the pairs of that file's with {}",
+                             exclude)
                : fmt::format("leave them out with {}, or test on another split", exclude);
   }
 

@@ -6,7 +6,6 @@
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
 #include "simile/nn/trainable_encoder.h"
-#include "simile/text/tokenizer.h"
 #include "simile/train/placement.h"
 
 namespace simile {
@@ -15,13 +14,13 @@ SentenceEncoder load_on_device(const std::string& model, const std::string& devi
                                const std::string& precision, EventSink& events) {
   const torch::Device place = choose_device(device);
   const ProductType products = choose_inference_products(precision, place);
-  const ModelFolder folder = open_model_folder(model, events);
+  const ModelFolder folder = open_model_folder(model, events, ModelUse::kPairs);
   const EncoderConfig& config = folder.settings.encoder;
   const EncoderShape shape = config.shape();
   const torch::Tensor weights = torch::empty({encoder_parameter_count(shape)});
   read_encoder_weights(folder.weights_path, config, weights.data_ptr<float>(), events);
   return {make_device_encoder(shape, weights.to(place), products), folder.settings,
-          Tokenizer::load(folder.tokenizer_path)};
+          load_tokenizer(folder, events)};
 }
 
 }  // namespace simile

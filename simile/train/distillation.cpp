@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/distillation.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -38,8 +36,8 @@ std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 void check_distillation(const DistillationOptions& options, bool overwrite) {
   SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, "run.json")), ErrorKind::kUsage,
-               "'{0}' holds a run; give another output, add --overwrite to replace it, "
-               "or go on with it: simile train {0} --resume",
+               "'{0}' holds a run; give another output, add --overwrite to replace it, or go on "
+               "with it: simile train {0} --resume",
                options.output);
   SIMILE_CHECK(options.epochs > 0 && options.learning_rate >= 0, ErrorKind::kUsage,
                "{} epochs at the learning rate {}; both are above 0", options.epochs,
@@ -75,7 +73,7 @@ std::string data_of(const DistillationOptions& options) {
   return data.dump();
 }
 
-// What was set of an evaluation.
+// Drops members with their default values, so that only the settings of an evaluation remain.
 void drop_defaults(Json& json, const Json& defaults) {
   for (auto member = json.begin(); member != json.end();) {
     const auto usual = defaults.find(member.key());
@@ -116,8 +114,7 @@ std::string make_start(const DistillationOptions& options, EventSink& events) {
 std::string prepare_distillation(const DistillationOptions& options, bool overwrite,
                                  EventSink& events) {
   check_distillation(options, overwrite);
-  const ModelSettings teacher = open_model_folder(options.teacher, events).settings;
-  const int64_t taught = teacher.dimensions > 0 ? teacher.dimensions : teacher.embedding_size();
+  const int64_t taught = open_model_folder(options.teacher, events).settings.vector_size();
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions < taught, ErrorKind::kUsage,
                "{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
                options.dimensions, options.teacher, taught);
@@ -127,7 +124,6 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
   const ModelSettings student = open_model_folder(start, silent_events()).settings;
   const bool is_static = student.encoder.is_static();
   const double rate = options.learning_rate > 0 ? options.learning_rate : (is_static ? 2e-3 : 2e-4);
-  const bool has_tables = student.encoder.is_joined() && !is_static;
   const std::string path = join_path(options.output, "recipe.yaml");
   const std::string name = fs::path(options.output).lexically_normal().filename().string();
   make_folders(options.output);
@@ -138,14 +134,13 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
                   "name: {1}\nseed: 1\nmodel: {2}\nhidden_dropout: 0\nattention_dropout: "
                   "0\nstages:\n  name: distill\n  objectives:\n"
                   "    data: {3}\n    loss: {{name: distill, distance: {4}}}\n    teachers: {5}\n"
-                  "    batch_size: 64\n  epochs: {6}\n  learning_rate: {7}\n{8}"
-                  "  optimizer: {{weight_decay: 0}}\n"
-                  "  schedule: {{name: linear, warmup_fraction: 0.05}}\n{9}data_checks: warn\n",
+                  "    teacher_precision: {9}\n    batch_size: 64\n  epochs: {6}\n  "
+                  "learning_rate: {7}\n  optimizer: {{weight_decay: 0}}\n"
+                  "  schedule: {{name: linear, warmup_fraction: 0.05}}\n{8}data_checks: warn\n",
                   path, quoted(name.empty() ? "student" : name), quoted(model), data_of(options),
                   student.embedding_size() == taught ? "cosine" : "scores",
-                  quoted(lasting_name(options.teacher)), options.epochs, rate,
-                  has_tables ? fmt::format("  static_learning_rate: {}\n", 10 * rate) : "",
-                  tests_of(options)));
+                  quoted(lasting_name(options.teacher)), options.epochs, rate, tests_of(options),
+                  options.precision));
   return path;
 }
 

@@ -30,8 +30,8 @@ using testing::Interrupter;
 
 class EnginesTest : public testing::RunTest {
  protected:
-  // Stages with much of what the engines have a part in; no choice of the best weights, which could
-  // fall differently where two are as good.
+  // Stages that use much of the engines; no choice of the best weights, which could differ if two
+  // are equally good.
   ConfigNode recipe(const std::vector<std::string>& overrides = {}) const {
     write("recipe.yaml", R"(
 name: small
@@ -97,11 +97,10 @@ baselines: [bm25, untrained]
     }
   }
 
-  // Fifty steps of recipes/faq.yaml from simile-mini.
+  // Fifty steps of recipes/faq.yaml from simile-mini-3.
   void train_shipped(const std::string& setting, const std::string& run) const {
-    ConfigNode node = load_recipe(SIMILE_SOURCE_DIR "/recipes/faq.yaml", {"variant=transformer"});
+    ConfigNode node = load_recipe(SIMILE_SOURCE_DIR "/recipes/faq.yaml", {});
     const std::vector<std::string> smaller = {setting,
-                                              "model=" SIMILE_SOURCE_DIR "/models/simile-mini",
                                               "stages.0.steps=50",
                                               "stages.0.objectives.0.batch_size=4",
                                               "max_length=24",
@@ -152,7 +151,7 @@ TEST_F(EnginesTest, ARunOfTheTorchEngineResumesToTheSameBits) {
   }
 }
 
-// Its torch engine stands on whatever BLAS the system has: the reference one takes half a minute.
+// Its torch engine uses the system's BLAS: the reference one takes half a minute.
 using EnginesSlow = EnginesTest;
 
 TEST_F(EnginesSlow, TheShippedRecipeHasTheSameCurveForFiftySteps) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "simile/core/error.h"
 #include "simile/encode/head.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
@@ -29,8 +28,7 @@ Evaluations::Evaluations(const std::vector<EvaluationOptions>& options, EventSin
 
 namespace {
 
-// What cannot be written of predictions (ids with spaces in a TREC run) must not cost a trained
-// model.
+// Predictions that cannot be written (ids with spaces in a TREC run) must not cost a trained model.
 Report evaluate_with_file(const Task& task, Scorer& scorer, const std::string& file,
                           Predictions& kept, EventSink& events) {
   try {

@@ -20,7 +20,7 @@ struct Evaluation {
 
 class Evaluations {
  public:
-  // Reads the data; what should be known about it goes to `events` as warnings.
+  // Reads the data; problems in it go to `events` as warnings.
   Evaluations(const std::vector<EvaluationOptions>& options, EventSink& events);
 
   // See Task::tell_seen().
@@ -48,10 +48,10 @@ bool is_of(const std::vector<std::string>& metrics, const std::string& evaluatio
 using EvaluationSets = std::vector<const Evaluations*>;
 std::vector<const Task*> tasks_of(const EvaluationSets& sets);
 
-// One report per evaluation, those of one set, then of the next, and the predictions behind each. A
-// text of several evaluations is embedded once. Where a head scores and the scorer has none, the
-// report has its name alone. With a folder also writes the predictions there, see
-// predictions_file(); with metrics evaluates only what they are of, each EVALUATION.METRIC.
+// One report per evaluation, set by set, and the predictions behind each. A text of several
+// evaluations is embedded once. Where a head scores and the scorer has none, the report has its
+// name alone. With a folder also writes the predictions there, see predictions_file(); with
+// metrics, each EVALUATION.METRIC, evaluates only their evaluations.
 Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, EventSink& events,
                     const std::string& predictions = "",
                     const std::vector<std::string>& metrics = {});

@@ -66,8 +66,8 @@ FlatOptimizer::FlatOptimizer(const OptimizerOptions& options,
     }
     const int64_t rows = slot.shape.size() == 2 ? slot.shape[0] : 1;
     add_section(parameters.data_ptr<float>() + slot.offset,
-                gradients.data_ptr<float>() + slot.offset, rows, slot.size / rows,
-                slot.learning_rate_factor, slot.decays);
+                gradients.data_ptr<float>() + slot.offset, rows, slot.size / rows, 1.0,
+                slot.decays);
   }
   SIMILE_CHECK(found_table, ErrorKind::kInput, "optimiser: no weight of {} x {} begins at float {}",
                table.rows, table.columns, table.offset);
@@ -255,8 +255,7 @@ void FlatOptimizer::load_state(OptimizerState state) {
                state.step);
   for (const int64_t row_step : state.row_steps) {
     SIMILE_CHECK(row_step >= state.step - remembered && row_step <= state.step, ErrorKind::kInput,
-                 "checkpoint: an embedding row stands at step {} of {}, with {} learning rates "
-                 "kept; it is damaged",
+                 "checkpoint damaged: a row stands at step {} of {}, with {} learning rates kept",
                  row_step, state.step, remembered);
   }
   state_ = std::move(state);

@@ -4,8 +4,8 @@
 // name (optimizer_rule.h); the gradient of all weights together is clipped before it.
 //
 // Rows of the deferred table that no text of the step used have gradient zero, but their moments
-// and decay still move them. They are left alone, and the missed steps are replayed one by one, in
-// the same arithmetic, when the row is next used or all are asked for: the bits are those of the
+// and decay still move them. They are not touched, and the missed steps are replayed one by one, in
+// the same arithmetic, when the row is next used or all rows are read: the bits equal those of the
 // dense update. Both flush numbers below the smallest normal float to zero where the processor can
 // (x86). A replay is short once the row's first moment is zero, except with coupled decay (not
 // adamw), which gives every row a gradient for ever: then nothing is saved but the memory traffic.
@@ -38,14 +38,12 @@ class FlatOptimizer final : public Optimizer {
   // `parameters` and `gradients` [P] are the flat tensors in the host's memory that `slots`,
   // adjacent from 0, describe; a gradient is zero in rows of the table that were not prepared. The
   // table must be one slot. With no slots (a frozen encoder) the extras are all that is trained.
-  // Errors: kInput for slots with gaps and a table that is no slot; kRecipe for an unknown
-  // optimiser.
+  // Errors: kInput for slots with gaps, a table that is none; kRecipe: another optimiser.
   FlatOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
                 const torch::Tensor& parameters, const torch::Tensor& gradients,
                 const DeferredTable& table = {}, const std::vector<TrainedTensor>& extras = {});
 
-  // Brings rows up to date where they wait, and tells step() which may have a gradient. Does
-  // nothing without a table.
+  // Brings waiting rows up to date, and sets rows that step() has gradients of; needs a table.
   void prepare_rows(const std::vector<int32_t>& ids) override;
   double step(double learning_rate) override;
   void clear_gradients() override;

@@ -94,8 +94,7 @@ MaskVocabulary mask_vocabulary(const Tokenizer& tokenizer) {
     if (!is_special) vocabulary.ordinary.push_back(id);
   }
   SIMILE_CHECK(!vocabulary.ordinary.empty(), ErrorKind::kRecipe,
-               "the tokenizer has no tokens beside the special ones; train it with a larger "
-               "--vocab-size");
+               "the tokenizer has special tokens alone; train it with a larger --vocab-size");
   return vocabulary;
 }
 

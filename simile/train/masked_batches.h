@@ -28,9 +28,9 @@ struct MaskedBatch {
   MaskedTokens masked;  // may be none
 };
 
-// What masking needs of `tokenizer`; tokens that start with "##" go on with the word before them.
-// Errors (ErrorKind::kRecipe): a tokenizer without mask token, with special tokens only, or that
-// does not put one cls token before and one sep token behind a text.
+// The facts about `tokenizer` that masking needs; tokens that start with "##" continue the word
+// before them. Errors (ErrorKind::kRecipe): a tokenizer without mask token, with special tokens
+// only, or that does not put one cls token before and one sep token behind a text.
 MaskVocabulary mask_vocabulary(const Tokenizer& tokenizer);
 
 // Appends a text as sequences [CLS] ... [SEP] of at most `max_length` tokens: a longer text is cut
@@ -40,7 +40,7 @@ void pack_windows(const Tokenizer& tokenizer, const std::string& text, int64_t m
 
 // The batches of all epochs, one after the other: a pure function of (corpus, options). A text of
 // at most batch_tokens is never parted between batches, so a batch holds less than twice
-// batch_tokens (and max_length); an epoch's last batch is as small as what is left.
+// batch_tokens (and max_length); an epoch's last batch holds the rest.
 class MaskedBatches {
  public:
   // Batches 0 .. first - 1 are left out; their texts are read and tokenised all the same.
@@ -49,7 +49,7 @@ class MaskedBatches {
   ~MaskedBatches();
 
   // Waits for the next batch; events.progress() is called meanwhile and may throw kInterrupted.
-  // What reading the corpus throws is thrown here.
+  // Rethrows errors from reading the corpus.
   MaskedBatch next(EventSink& events);
 
  private:
@@ -69,8 +69,7 @@ class MaskedBatches {
   std::thread thread_;
 };
 
-// Batches of one epoch, at most `limit` (0: all); reads and tokenises as much of the corpus. May
-// throw kInterrupted from events.progress().
+// Batches of one epoch, at most `limit` (0: all); reads as much of the corpus. May be interrupted.
 int64_t count_batches(const std::vector<CorpusFile>& corpus, const PretrainOptions& options,
                       const Tokenizer& tokenizer, int64_t limit, EventSink& events);
 

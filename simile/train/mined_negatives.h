@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Negatives that a stage mines for its objectives with its own weights (simile/batch/mining.h),
-// and the training sets with them.
+// Negatives that a stage mines with its own weights (simile/batch/mining.h), and sets with them.
 //
 // Lefts are the anchors; the candidates are the rights, or the texts of a corpus. Texts of the same
 // token ids are the same text, so a mined negative never reads like a positive of its anchor. As
-// columns every example gets `count` negatives, those of its anchor; anchors that the limits leave
-// with fewer get texts drawn at random that are not their own, which is told. As pairs each
-// anchor's negatives follow its first example with target 0, and positives are repeated
-// (`oversample`).
+// columns every example gets `count` negatives, those of its anchor; anchors with fewer negatives
+// within the limits get random texts that are not their own, and this is reported. As pairs each
+// anchor's negatives follow its first example with target 0; `oversample` repeats positives.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +24,14 @@
 
 namespace simile {
 
-// Errors: ErrorKind::kRecipe for data to which no negatives can be mined.
+// Errors: ErrorKind::kRecipe for data that no negatives can be mined for.
 void check_mining_data(const ObjectiveMiningOptions& options, const TrainingSet& set);
 
-// What data offers a loss once negatives are mined for it.
+// The columns that data offers a loss once negatives are mined for it.
 LossData mined_offer(const ObjectiveMiningOptions& options, LossData offer);
 
-// The negatives of one stage. What was mined is written to `folder` (one file for each objective
-// and time), because a run that is resumed no longer has the weights of then: it reads the file and
-// trains on the same examples.
+// The negatives of one stage. Mined negatives are written to `folder` (one file for each objective
+// and time), because a resumed run no longer has the weights that mined them; it reads the file.
 class NegativeMiner {
  public:
   // All outlive this. `data` is that of the stage's objectives; its training sets are replaced.
@@ -43,11 +40,11 @@ class NegativeMiner {
                 EventSink& events, ProcessGroup* processes = nullptr);
   ~NegativeMiner();
 
-  // Before the stage's first step: mines. Later: reads what was mined for the epochs in which the
-  // objectives stand. Errors: ErrorKind::kInput where that is missing or belongs to other data.
+  // Before the stage's first step: mines. Later: reads those mined for the objectives' current
+  // epochs. Errors: ErrorKind::kInput where that is missing or belongs to other data.
   void begin_stage(const TrainState& state);
 
-  // Whether an objective's negatives are to be mined again before this epoch, and doing so. The
+  // Whether an objective's negatives must be mined again before this epoch, and mining them. The
   // weights must be up to date (Optimizer::flush_rows()).
   bool is_due(size_t objective, int64_t epoch) const;
   void mine(size_t objective, int64_t epoch);

@@ -73,7 +73,7 @@ class MinedNegativesTest : public testing::RunTest {
     return "no error";
   }
 
-  // What the second stage would train on, and the set that was read.
+  // The set that the second stage would train on, and the set that was read.
   struct Mined {
     std::shared_ptr<const TrainingSet> before, after;
   };
@@ -173,7 +173,7 @@ TEST_F(MinedNegativesTest, PairsHaveTargetZeroAndPositivesAreRepeated) {
     if (own == positives.end()) continue;
     EXPECT_EQ(own->second.count(set.texts[static_cast<size_t>(set.right[i])]), 0u);
   }
-  // Of 60 pairs 20 to 40 are positives; ranks 4, 5, 7, 11, 19 and 35 exist.
+  // 20 to 40 of the 60 pairs are positives; ranks 4, 5, 7, 11, 19 and 35 exist.
   EXPECT_GT(zero, 5 * 30);
   EXPECT_GT(positive, negative * 8 / 10);
   EXPECT_LT(positive, negative * 12 / 10);

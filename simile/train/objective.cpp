@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/objective.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/loss/bsc.h"
-#include "simile/loss/loss.h"
 #include "simile/train/placement.h"
 
 namespace simile {
@@ -57,18 +53,6 @@ torch::Tensor pick_numbers(const std::vector<int32_t>& values,
   return torch::tensor(pick(values, examples), torch::kInt32).to(torch::kInt64);
 }
 
-// The teacher's vectors [m, E] of one side.
-torch::Tensor read_rows(const EmbeddingStore& store, const std::vector<int32_t>& texts) {
-  const torch::Tensor rows =
-      torch::empty({static_cast<int64_t>(texts.size()), store.dimension()}, torch::kFloat32);
-  float* out = rows.data_ptr<float>();
-  for (const int32_t text : texts) {
-    store.row(text, out);
-    out += store.dimension();
-  }
-  return rows;
-}
-
 }  // namespace
 
 uint64_t order_seed(uint64_t run_seed, const StageOptions& stage, size_t objective) {
@@ -92,8 +76,7 @@ std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
   const std::string name =
       order.labelled_negatives > 0 ? "order.labelled_negatives" : "order `" + order.name + "`";
   SIMILE_CHECK(set.second.empty(), ErrorKind::kRecipe,
-               "{}: {} looks at single texts, and a joint head reads both as one "
-               "sequence; choose another order",
+               "{}: {} looks at single texts, a joint head at pairs; choose another order",
                set.file, name);
   SIMILE_CHECK(order.side == "left" || !set.right.empty(), ErrorKind::kRecipe,
                "{}: single texts have no right side; set order.side: left", set.file);
@@ -150,10 +133,9 @@ Batches EpochPlanner::plan(int64_t epoch, const Embed& embed, EventSink& events)
     FilledBatches filled =
         fill_batches(negatives_, order, most_negatives(), data.batch_size, data.seed, data.epoch);
     const auto attached = negatives_.attached();
-    events.info(
-        fmt::format("{}: epoch {}: {} of {} labelled negatives stand beside their anchor, "
-                    "the others wait for another epoch",
-                    data.file, epoch + 1, attached - filled.left_out, attached));
+    events.info(fmt::format(
+        "{}: epoch {}: {} of {} labelled negatives stand beside their anchor, others wait",
+        data.file, epoch + 1, attached - filled.left_out, attached));
     batches = std::move(filled.batches);
   } else {
     batches = cut_batches(row_.order(data), data.batch_size);
@@ -188,10 +170,10 @@ LossInput BatchReader::operator()(const ExampleSet& set, const std::vector<int32
       input.cross_logits = head->cross_logits(input.left, right_texts(input), dropout);
     }
   }
-  for (const EmbeddingStore& store : set.teachers) {
-    input.left_teachers.push_back(read_rows(store, pick(set->left, examples)));
+  for (const TeacherVectors& teacher : set.teachers) {
+    input.left_teachers.push_back(teacher.read(pick(set->left, examples)));
     if (set->right.empty()) continue;
-    input.right_teachers.push_back(read_rows(store, pick(set->right, examples)));
+    input.right_teachers.push_back(teacher.read(pick(set->right, examples)));
   }
   place_batch(input);
   return input;

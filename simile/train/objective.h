@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One objective of a stage, ready to be trained: its data, its head, its loss, the batches of its
-// epochs, and what its loss takes of a batch.
+// epochs, and the inputs of its loss for a batch.
 #pragma once
 
 #include <torch/types.h>
@@ -21,7 +21,7 @@
 
 namespace simile {
 
-// What tells the orders of an objective of a stage from those of all others.
+// A seed that makes the orders of an objective of a stage differ from all others.
 uint64_t order_seed(uint64_t run_seed, const StageOptions& stage, size_t objective);
 
 // The vectors [texts, D] that orders compare: not normalised, without dropout. Dropout is a pure
@@ -30,8 +30,7 @@ Matrix<float> embed_for_order(const SentenceEncoder& encoder,
                               const std::vector<std::vector<int32_t>>& texts, EventSink& events);
 
 // Whether the data suits the order. Returns warnings. Errors (kRecipe): an order that looks at
-// single texts with a joint head; a right side that is not there; labelled negatives without
-// targets.
+// single texts with a joint head; no right side; labelled negatives without targets.
 std::vector<std::string> check_order_data(const ObjectiveOptions& objective,
                                           const TrainingSet& set);
 
@@ -41,14 +40,14 @@ class EpochPlanner {
   using Embed = OrderData::Embed;
 
   // `set` outlives this; between two epochs other negatives may be mined for it, and texts added.
-  // An order with OrderRow::find_words() needs its originals, and keeps what that makes of them (8
-  // bytes a word). The seed is that of order_seed().
+  // An order with OrderRow::find_words() needs its originals, and keeps their words (8 bytes each).
+  // The seed is that of order_seed().
   EpochPlanner(const ObjectiveOptions& objective, const ExampleSet& set, uint64_t seed);
 
   // The same for every epoch, whatever the seed.
   int64_t batches_per_epoch() const { return batches_; }
 
-  // The plan of an epoch, numbered from 0: every example once, but for labelled negatives that find
+  // The plan of an epoch, numbered from 0: every example once, except labelled negatives that find
   // no room (simile/batch/plan.h). `embed` is called by orders that compare vectors. Told to
   // `events`: an order that took more than a second, and how many labelled negatives were left out.
   Batches plan(int64_t epoch, const Embed& embed, EventSink& events) const;
@@ -76,7 +75,7 @@ struct BatchReader {
                        const torch::Tensor& embeddings, const HeadDropout& dropout) const;
 };
 
-// What an objective trains and measures its loss on.
+// The examples that an objective trains on and measures its loss on.
 struct ObjectiveData {
   ExampleSet train;
   ExampleSet dev;  // of no examples where the recipe names none
@@ -95,11 +94,10 @@ class Objective {
   HeadModule* head() const { return head_; }
   int64_t batches_per_epoch() const { return planner_.batches_per_epoch(); }
 
-  // Tokens of a batch that are encoded at a time: the recipe's chunk_tokens, or less once a
-  // device's memory did not suffice; 0: all.
+  // Tokens encoded at a time: the recipe's chunk_tokens, or less for a device's memory; 0: all.
   int64_t chunk_tokens() const { return chunk_tokens_; }
-  // From now on at most half as many as a piece of a batch of so many tokens has, a power of two;
-  // false: pieces are as small as is worth trying.
+  // Limits chunks from now on to at most half the tokens of a piece of such a batch, a power of
+  // two; false: pieces are already as small as is worth trying.
   bool halve_chunks(int64_t batch_tokens);
 
   // The batches of an epoch; see EpochPlanner::plan().
@@ -107,7 +105,7 @@ class Objective {
     return planner_.plan(epoch, embed, events);
   }
 
-  // What the loss takes of a batch of `set`, one of data(); see BatchReader.
+  // The inputs of the loss for a batch of `set`, one of data(); see BatchReader.
   LossInput read(const ExampleSet& set, const std::vector<int32_t>& examples,
                  const torch::Tensor& embeddings, const HeadDropout& dropout) const {
     return BatchReader{loss_, head_}(set, examples, embeddings, dropout);

@@ -164,7 +164,7 @@ TEST(EpochPlanner, GroupsShareAWord) {
   ObjectiveOptions options = options_of("words", 4);
   options.order.group_size = 4;
   options.order.stop_words = {"and", "word0", "word1", "word2", "word3", "word4", "word5", "word6"};
-  // Left are the words word7 to word10 of some texts: those stand in runs.
+  // The words word7 to word10 of some texts remain: their examples are in runs.
   const ExampleOrder order =
       join_batches(EpochPlanner(options, set, 1).plan(0, embed, silent_events()));
   std::map<int32_t, int> runs, examples;

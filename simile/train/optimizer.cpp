@@ -25,20 +25,14 @@ TensorOptimizer::TensorOptimizer(const OptimizerOptions& options,
                                  const Tensor& gradients, const std::vector<TrainedTensor>& extras,
                                  int64_t rows)
     : options_(options), rule_(options), rows_(rows) {
-  // Adjacent slots of one learning rate are a part. The table is one of its own where only some of
-  // its rows are updated.
+  // All slots are one part; the table is another where some of its rows are updated.
   const bool splits = options.used_rows() && rows > 0;
   if (splits) used_.assign(static_cast<size_t>(rows), 0);
   for (size_t begin = 0; begin < slots.size();) {
-    const double factor = slots[begin].learning_rate_factor;
-    size_t end = begin + 1;
-    while (end < slots.size() && slots[end].learning_rate_factor == factor &&
-           !(splits && begin == 0)) {
-      ++end;
-    }
+    const size_t end = splits && begin == 0 ? 1 : slots.size();
     const int64_t first = slots[begin].offset;
     const int64_t size = slots[end - 1].offset + slots[end - 1].size - first;
-    add_part(parameters.narrow(0, first, size), gradients.narrow(0, first, size), factor);
+    add_part(parameters.narrow(0, first, size), gradients.narrow(0, first, size), 1.0);
     auto& decaying = parts_.back().decaying;
     for (; begin < end; ++begin) {
       const int64_t offset = slots[begin].offset - first;

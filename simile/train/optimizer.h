@@ -3,8 +3,7 @@
 //
 // One update of a weight is the rule that the options name (optimizer_rule.h); the gradients of all
 // weights together are clipped before it. flat_optimizer.h updates the host's memory, row by row
-// where a table's rows wait until they are used, and TensorOptimizer whole tensors where they are;
-// placement.h chooses.
+// where a table's rows wait for use, TensorOptimizer whole tensors in place; placement.h chooses.
 #pragma once
 
 #include <torch/types.h>
@@ -46,9 +45,9 @@ class Optimizer {
   // Brings every row up to date: before the weights are evaluated, averaged or saved.
   virtual void flush_rows() = 0;
 
-  // The state as it stands; rows of the table may lag behind, they and the weights alike. With the
-  // weights of the same moment, load_state() continues bit for bit. Errors (kInput): sizes that do
-  // not match this optimiser, steps that cannot be, rows that lag behind where none may.
+  // The current state; rows of the table may lag behind, in the state and in the weights alike.
+  // With the weights of the same moment, load_state() continues bit for bit. Errors (kInput): sizes
+  // that do not match this optimiser, steps that cannot be, rows that lag behind where none may.
   virtual OptimizerState state() const = 0;
   virtual void load_state(OptimizerState state) = 0;
 };
@@ -57,13 +56,11 @@ class Optimizer {
 // by calls on whole tensors, and the host waits for nothing but the norm of the gradients. With
 // `rows: used` the rows of the table that were prepared are taken out, updated and put back.
 //
-// The numbers are those of flat_optimizer.h but for rounding, and so is the state, of a moment
-// when no row lags behind there.
+// Numbers and state equal those of flat_optimizer.h within rounding; no row lags behind.
 class TensorOptimizer final : public Optimizer {
  public:
   // `parameters` and `gradients` [P] are the flat tensors that `slots` describe; `rows` are those
-  // of the table that flat_optimizer.h would defer, the first slot. Errors: kRecipe for an unknown
-  // optimiser.
+  // of the table that flat_optimizer.h defers, the first slot. Errors (kRecipe): unknown optimiser.
   TensorOptimizer(const OptimizerOptions& options, const std::vector<ParameterSlot>& slots,
                   const torch::Tensor& parameters, const torch::Tensor& gradients,
                   const std::vector<TrainedTensor>& extras = {}, int64_t rows = 0);

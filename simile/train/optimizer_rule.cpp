@@ -28,7 +28,7 @@ constexpr double kRoundingSlack = 1e-9;  // 0.1 of 30 steps is 3, whatever the p
 }  // namespace
 
 void OptimizerOptions::visit(OptionVisitor& v) {
-  v.field("name", name, choice_info("how gradients move the weights", names()));
+  v.field("name", name, choice_info("update rule of the weights", names()));
   v.only_for("name", {"adamw", "adam", "adamax"}, [this](OptionVisitor& of) {
     of.field("bias_correction", bias_correction,
              {"correct the moments for their start at zero (BERT's own optimiser did not)"});
@@ -43,15 +43,15 @@ void OptimizerOptions::visit(OptionVisitor& v) {
              {"how much of the last step's direction is kept", "", 0.0, 0.9999});
   });
   v.field("weight_decay", weight_decay,
-          {"adamw: share of a weight taken off, times the learning rate; others: share of it added "
-           "to its gradient; not of biases and LayerNorm",
+          {"adamw: share of a weight that is subtracted, times the learning rate; others: share of "
+           "it added to its gradient; not of biases and LayerNorm",
            "", 0.0, 1.0});
   v.field("clip_norm", clip_norm,
           {"largest norm of all gradients together; 0 for no limit", "", 0.0});
   v.field("rows", rows,
-          choice_info("which rows of the word embedding a step updates: all, those without a "
-                      "gradient too, by their moments and decay; or used, those of the step's "
-                      "texts alone, as sparse Adam: much less work where a vocabulary is large",
+          choice_info("rows of the word embedding that a step updates: all, also those without a "
+                      "gradient, by their moments and decay; or used, only those of the step's "
+                      "texts, as in sparse Adam: much less work if a vocabulary is large",
                       {"all", "used"}));
 }
 
@@ -72,7 +72,7 @@ StepConstants OptimizerRule::constants(int64_t step, double learning_rate, bool 
   c.gradient_scale = 1.0f;
   c.shrink = 1.0f;
   if (kind_ == Kind::kAdamW) {
-    // What one step makes of a weight of 1 with nothing else to move it.
+    // The factor of one step without a gradient: its result for a weight of 1.
     const float gradient = 0.0f;
     float first = 0.0f, second = 0.0f;
     update(c, 1, &gradient, &c.shrink, &first, &second);
@@ -114,12 +114,13 @@ void OptimizerRule::update_still(const StepConstants& c, int64_t size, float* we
 
 void ScheduleOptions::visit(OptionVisitor& v) {
   v.field("name", name,
-          choice_info("what follows the warm-up: a line or a half cosine down to 0, or no change",
-                      {"linear", "cosine", "constant"}));
+          choice_info(
+              "learning rate after the warm-up: a line or a half cosine down to 0, or no change",
+              {"linear", "cosine", "constant"}));
   v.field("warmup_fraction", warmup_fraction,
           {"share of all steps during which the learning rate rises from 0", "", 0.0, 1.0});
   v.field("warmup_steps", warmup_steps,
-          {"warm-up as a number of steps; -1 to go by the fraction", "steps", -1.0});
+          {"warm-up as a number of steps; -1: use the fraction", "steps", -1.0});
 }
 
 void OptimizerState::check_sizes(const OptimizerState& like) const {

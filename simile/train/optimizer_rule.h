@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one training step does to weights: the learning rate of the step, and the update rule.
+// The effect of one training step on weights: the learning rate of the step, and the update rule.
 //
 // Learning rate schedules: with w warm-up steps of n in all, step s = 0 ... n-1 uses the peak
 // learning rate times
@@ -24,9 +24,9 @@
 // with c1 = 1-β1^t, c2 = 1-β2^t at step t, or both 1 without bias correction. All in float, as
 // PyTorch's optimisers of these names compute them.
 //
-// A row of the word embedding that no text of a step has is given a gradient of zero (`rows: all`),
-// or left alone with its moments, which neither fade nor decay then (`rows: used`; t still counts
-// every step: PyTorch's SparseAdam).
+// A row of the word embedding that no text of a step uses gets a gradient of zero (`rows: all`), or
+// is skipped with its moments, without decay (`rows: used`; t still counts every step: PyTorch's
+// SparseAdam).
 #pragma once
 
 #include <cstdint>
@@ -75,8 +75,7 @@ class OptimizerRule {
   void update(const StepConstants& c, int64_t size, const float* gradient, float* weight,
               float* first, float* second) const;
 
-  // The same for gradients and first moments of zero, where coupled decay (l2) is zero too: little
-  // is left of it then.
+  // The same for gradients and first moments of zero, where coupled decay (l2) is zero too.
   void update_still(const StepConstants& c, int64_t size, float* weight, float* second) const;
 
  private:
@@ -94,20 +93,18 @@ struct ScheduleOptions {
   void visit(OptionVisitor& v);
 };
 
-// Steps of warm-up out of `total_steps`: warmup_steps when it is given, else the fraction rounded
-// up; never more than total_steps.
+// Steps of warm-up, at most `total_steps`: warmup_steps, or else the fraction, rounded up.
 int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps);
 
 // Factor in [0, 1] of the peak learning rate at `step` (from 0); 0 from total_steps on, except for
 // `constant`. Errors (kRecipe): an unknown name.
 double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t total_steps);
 
-// The number of steps after which weights are no longer those of the start: 1, or 2 where the first
-// step's factor is 0.
+// The number of steps after which weights have moved: 1, or 2 where the first step's factor is 0.
 int64_t first_trained_step(const ScheduleOptions& options, int64_t total_steps);
 
-// What an optimiser remembers from step to step, the same for every engine. Everything a checkpoint
-// must hold to continue with the same bits (beside the weights).
+// The state that an optimiser keeps from step to step, the same for every engine. Besides the
+// weights, a checkpoint needs exactly this to continue with the same bits.
 struct OptimizerState {
   int64_t step = 0;                    // steps done
   std::vector<float> first_moment;     // m: the flat array, then the extras in order

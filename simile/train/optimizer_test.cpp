@@ -36,14 +36,12 @@ std::vector<OptimizerOptions> tensor_rules() {
   return all;
 }
 
-// A table with a learning rate of its own, two matrices that decay side by side, and a bias.
+// A table, two matrices that decay side by side, and a bias.
 std::vector<ParameterSlot> four_slots() {
-  std::vector<ParameterSlot> slots = {{"word", {20, 8}, 0, 160, true},
-                                      {"bias", {8}, 160, 8, false},
-                                      {"up", {4, 8}, 168, 32, true},
-                                      {"down", {8, 4}, 200, 32, true}};
-  slots[0].learning_rate_factor = 3.0;
-  return slots;
+  return {{"word", {20, 8}, 0, 160, true},
+          {"bias", {8}, 160, 8, false},
+          {"up", {4, 8}, 168, 32, true},
+          {"down", {8, 4}, 200, 32, true}};
 }
 constexpr int64_t kSize = 232, kHead = 12;
 
@@ -140,7 +138,7 @@ TEST(TensorOptimizer, ContinuesFromAStateBitForBitAndReadsTheFlatOnes) {
     own.tensor.copy_(whole.tensor);
     own.tensor_head.copy_(whole.tensor_head);
     own.found.load_state(whole.found.state());
-    // Each of the crossed ones goes on from the other's weights and state.
+    // Each of the crossed ones continues from the other's weights and state.
     crossed.flat.copy_(whole.tensor);
     crossed.flat_head.copy_(whole.tensor_head);
     crossed.expected.load_state(whole.found.state());

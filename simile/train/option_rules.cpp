@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/option_rules.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -100,6 +99,10 @@ void check_objectives(const TrainOptions& options, size_t number) {
     check_order_options(objective.order, objective.data.file());
     choose_precision(objective.mine.precision);
     check_mining(stage, objective);
+    check_rules({{objective.teacher_tokens > 0 && (objective.chunk_tokens > 0 || stage.frozen),
+                  fmt::format("stage '{}': `teacher_tokens` takes a batch at once and an encoder "
+                              "that is trained; set chunk_tokens: 0 and frozen: false",
+                              stage.name)}});
     for (const std::string& teacher : objective.teachers) {
       const int64_t found = find_stage(options, teacher, options.stages.size());
       check_rules({{found >= static_cast<int64_t>(number),
@@ -128,12 +131,29 @@ void check_selection(const TrainOptions& options, const StageOptions& stage) {
   if (!measured.empty()) during.emplace_back(kLossEvaluation);
   const Lines& metrics = stage.selection.metric;
   const auto losses = std::count_if(metrics.begin(), metrics.end(), is_loss_metric);
+  const auto is_better = [&](Better end) {
+    return [&, end](const std::string& metric) {
+      return has(during, split_figure_name(metric).evaluation) && better_end(metric) == end;
+    };
+  };
+  const auto aimless = std::find_if(metrics.begin(), metrics.end(), is_better(Better::kNeither));
+  const bool goes_by_metric = stage.selection.early_stop.direction == "auto";
   check_rules({{metrics.empty() && stage.selection.early_stop.patience > 0,
                 place + "early_stop.patience counts evaluations without a better selection.metric, "
                         "and there is none; name one, such as dev.spearman or loss.all"},
                {losses > 0 && losses < static_cast<int64_t>(metrics.size()),
                 fmt::format("{}selection.metric [{}] mixes losses, which should fall, with "
                             "metrics, which should rise; name one kind",
+                            place, fmt::join(metrics, ", "))},
+               {aimless != metrics.end() && goes_by_metric,
+                fmt::format("{}selection.metric '{}': neither a higher nor a lower value is better "
+                            "by itself; name another metric, or say which with "
+                            "selection.early_stop.direction: max or min",
+                            place, aimless == metrics.end() ? "" : *aimless)},
+               {std::any_of(metrics.begin(), metrics.end(), is_better(Better::kLower)) &&
+                    std::any_of(metrics.begin(), metrics.end(), is_better(Better::kHigher)),
+                fmt::format("{}selection.metric [{}]: a lower value of some is better and a higher "
+                            "one of others, so their mean says nothing; name one kind",
                             place, fmt::join(metrics, ", "))}});
   for (const std::string& metric : metrics) {
     const FigureName figure = split_figure_name(metric);
@@ -167,8 +187,7 @@ void check_stage(const TrainOptions& options, size_t number) {
         fmt::format("{}: an objective's `share` belongs to `mixing: shares`, found `mixing: {}`",
                     place, mixing.mixing)},
        {mixing.mixing != "round_robin" && mixing.mixing_ends != "longest",
-        fmt::format("{}: `mixing_ends: {}` belongs to `mixing: round_robin`, found `mixing: {}`, "
-                    "whose epochs end by themselves",
+        fmt::format("{}: `mixing_ends: {}` belongs to `mixing: round_robin`, found `mixing: {}`",
                     place, mixing.mixing_ends, mixing.mixing)}});
   check_selection(options, stage);
   const bool is_smoothed = stage.siar.weight > 0 || stage.siar.bregman > 0;
@@ -219,10 +238,10 @@ void refuse_foreign(OptimizerOptions options, OptimizerOptions defaults) {
 
 void refuse_idle_options(const StageOptions& stage) {
   const std::string place = fmt::format("stage '{}': ", stage.name);
-  refuse_idle(
-      place, stage,
-      {{!stage.has_head(), {"head_learning_rate"}, "where no objective of the stage has a `head`"},
-       {stage.frozen, {"static_learning_rate"}, "in a stage that is `frozen`"}});
+  refuse_idle(place, stage,
+              {{!stage.has_head(),
+                {"head_learning_rate"},
+                "where no objective of the stage has a `head`"}});
   refuse_foreign(stage.optimizer, {});
   for (const ObjectiveOptions& objective : stage.objectives) {
     const PairDataOptions& data = objective.data;
@@ -230,7 +249,10 @@ void refuse_idle_options(const StageOptions& stage) {
                                                     : data.format == "table" && data.right.empty();
     const bool has_other_texts = !data.negatives.empty() || objective.mine.is_on();
     refuse_idle(place, objective,
-                {{objective.teachers.empty(), {"teacher_precision"}, "without `teachers`"},
+                {{objective.teachers.empty(),
+                  {"teacher_precision", "teacher_storage", "teacher_vectors", "teacher_dimensions",
+                   "teacher_tokens"},
+                  "without `teachers`"},
                  {is_single && !has_other_texts, {"prompts.right"}, "with single texts"}});
   }
 }
@@ -278,7 +300,8 @@ std::vector<IdleRule> stage_rules(const TrainOptions& options, const StageOption
   const SiarOptions& siar = stage.siar;
   const SelectionOptions& selection = stage.selection;
   return {
-      epochs_rule(stage.steps),
+      {stage.minutes > 0, {"epochs", "steps"}, "beside `minutes`"},
+      epochs_rule(stage.minutes > 0 ? 0 : stage.steps),
       fraction_rule(stage.schedule),
       {siar.weight == 0,
        {"siar.steps", "siar.noise", "siar.step_size", "siar.radius", "siar.norm", "siar.mode"},
@@ -311,13 +334,13 @@ void check_start_options(const StartOptions& options) {
         "or `architecture: {family: static}` and `tokenizer:` to start from random weights"},
        {!options.model.empty() && has_architecture,
         "the recipe gives both `model` and `architecture`; a model brings its own architecture"},
+       {options.model.empty() && !options.pooling.empty(),
+        "`pooling` is for `model`; random weights take `architecture.pooling`"},
        {options.model.empty() && options.tokenizer.empty(),
-        "`tokenizer` is missing: a model from random weights needs a tokenizer.json or vocab.txt "
-        "(`simile train-tokenizer` makes one)"}});
-  for (const char* choice : {"family", "start"}) {
-    const std::string foreign = find_foreign_options(choice, choice, options.architecture);
-    check_rules({{!foreign.empty(), "`architecture`: " + foreign}});
-  }
+        "`tokenizer` is missing: random weights need one (`simile train-tokenizer` makes it)"}});
+  const std::string foreign = find_foreign_options("family", "family", options.architecture);
+  check_rules({{!foreign.empty(), "`architecture`: " + foreign}});
+  if (!options.pooling.empty()) parse_pooling_mode(options.pooling);
   choose_placement(options.engine, options.device, options.compute);
 }
 

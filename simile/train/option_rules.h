@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that the options of a recipe keep, as far as they can be seen without the data: what
-// options may not say beside each other, and which do nothing there. Options that only one order,
-// format, method or optimizer takes are refused where these are read
-// (simile/core/unused_options.h).
+// Rules for the options of a recipe that can be checked without the data: options that exclude each
+// other, and options that do nothing. For options of one order, format, method or optimizer see
+// simile/core/unused_options.h.
 #pragma once
 
 #include <string>
@@ -14,17 +13,16 @@
 namespace simile {
 
 // One starting point, not two; its engine and device are there; at least one stage, each with an
-// objective; names that are unique and refer to what there is; a selection metric that names one of
-// `evaluations`; no option of what the recipe does not have: of teachers, heads, hybrids. Errors:
-// ErrorKind::kRecipe.
+// objective; names that are unique and refer to existing things; a selection metric of
+// `evaluations`; no option of missing teachers, heads or hybrids. Errors: kRecipe.
 void check_train_options(const TrainOptions& options);
 
 // The same for pre-training. Errors: ErrorKind::kRecipe.
 void check_pretrain_options(const PretrainOptions& options);
 
-// Options of what the recipe has switched off (siar.weight: 0, no patience), or of which another
-// takes the place (`epochs` beside `steps`). They are no errors: recipes share them with their
-// variants.
+// Warnings about options of features that the recipe has switched off (siar.weight: 0, no
+// patience), and about options that another one overrides (`epochs` beside `steps`). No errors:
+// recipes share them with their variants.
 std::vector<std::string> idle_option_warnings(const TrainOptions& options);
 std::vector<std::string> idle_option_warnings(const PretrainOptions& options);
 

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kReviewedRecipe =
-    "model: simile-mini\n"
+    "model: simile-mini-3\n"
     "heads: [{name: grade, input: pair, kind: l1, output: probability}]\n"
     "stages:\n"
     "  objectives: {data: {path: a.tsv}, loss: bce, head: grade}\n";
@@ -45,8 +45,10 @@ std::string refusal_of(const std::vector<std::string>& overrides) {
 TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
   EXPECT_EQ(refusal_of({}), "");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"stages.objectives.teacher_precision=fp16"},
+      {{"stages.objectives.teacher_precision=int8"},
        "stage 'train': `teacher_precision` does nothing without `teachers`; remove it"},
+      {{"stages.objectives.teacher_vectors=/tmp", "stages.objectives.teacher_dimensions=8"},
+       "`teacher_vectors`, `teacher_dimensions` do nothing without `teachers`"},
       {{"stages.objectives.head=", "stages.head_learning_rate=0.1"}, "`head_learning_rate` does"},
       {{"heads.0.layers=3", "heads.0.width=8"}, "`layers`, `width` do nothing with `kind: l1`"},
       {{"heads.0.kind=mlp", "heads.0.layers=1", "heads.0.width=8"},
@@ -56,7 +58,6 @@ TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
       {{"stages.optimizer={name: sgd, beta1: 0.8}", "stages.learning_rate=0.1"},
        "the optimizer sgd does not take: beta1"},
       {{"stages.optimizer=sgd"}, "the optimizer sgd has no default learning rate; set"},
-      {{"stages.frozen=true", "stages.static_learning_rate=0.1"}, "`static_learning_rate` does"},
       {{"stages.objectives.data.right=''", "stages.objectives.prompts.right=query"},
        "`prompts.right` does nothing with single texts"},
   };
@@ -102,7 +103,7 @@ TEST(OptionRules, OptionsOfWhatIsSwitchedOffAreToldOf) {
 
 TEST(OptionRules, SoInPreTraining) {
   const auto options = [](const std::vector<std::string>& overrides) {
-    return read_reviewed<PretrainOptions>("model: simile-mini\ncorpus: a.txt\n", overrides);
+    return read_reviewed<PretrainOptions>("model: simile-mini-3\ncorpus: a.txt\n", overrides);
   };
   check_pretrain_options(options({}));
   check_pretrain_options(options({"optimizer=sgd"}));  // whose beta2 is another here

@@ -2,7 +2,6 @@
 #include "simile/train/placement.h"
 
 #include <ATen/Context.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/cuda.h>
 
@@ -10,6 +9,9 @@
 #include <cctype>
 
 #include "simile/core/check.h"
+#include "simile/core/parallel.h"
+#include "simile/kernel/bfloat_kernels.h"
+#include "simile/kernel/vector_kernels.h"
 #include "simile/nn/engines.h"
 #include "simile/train/flat_optimizer.h"
 
@@ -18,7 +20,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::kRecipe, message); }
 
-// The number in "cuda:N"; 0 of "cuda"; -1 of what is neither.
+// The number in "cuda:N"; 0 for "cuda"; -1 for anything else.
 int64_t gpu_number(const std::string& device) {
   if (device == "cuda") return 0;
   constexpr size_t kLongest = 4;
@@ -27,15 +29,6 @@ int64_t gpu_number(const std::string& device) {
       !digits.empty() && digits.size() <= kLongest &&
       std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
   return is_number ? std::stoll(digits) : -1;
-}
-
-// The encoder, or a part of a joined one, over memory on the placement's device.
-std::unique_ptr<TrainableEncoder> place_over(const EncoderShape& shape, const EncoderMemory& memory,
-                                             const Placement& placement) {
-  if (placement.engine == Engine::kTorch) {
-    return make_torch_encoder(shape, memory, placement.products);
-  }
-  return make_fused_encoder(shape, memory, placement.products);
 }
 
 void check_name(const char* key, const std::string& name, const std::vector<std::string>& names) {
@@ -58,23 +51,16 @@ const std::vector<std::string>& compute_names() {
 torch::Device choose_device(const std::string& name) {
   if (name == "cpu") return torch::Device(torch::kCPU);
   const int64_t number = gpu_number(name);
-  if (number < 0) {
-    refuse(fmt::format("`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", name));
-  }
-  if (!torch::cuda::is_available()) {
-    refuse(
-        fmt::format("`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
-                    "cpu`, or run where `nvidia-smi` lists a GPU and a driver no older than "
-                    "libtorch's CUDA asks for, built with a libtorch that has CUDA (docs/gpu.md)",
-                    name));
-  }
+  SIMILE_CHECK(number >= 0, ErrorKind::kRecipe,
+               "`device: {}`: expected cpu, cuda, or cuda:1 for the second GPU", name);
+  SIMILE_CHECK(torch::cuda::is_available(), ErrorKind::kRecipe,
+               "`device: {}`: expected a GPU that libtorch can use, found none; set `device: "
+               "cpu`, or run where `nvidia-smi` lists a GPU and a driver no older than "
+               "libtorch's CUDA asks for, built with a libtorch that has CUDA (docs/gpu.md)",
+               name);
   const auto count = static_cast<int64_t>(torch::cuda::device_count());
-  if (number >= count) {
-    refuse(
-        fmt::format("`device: {}`: expected a number below {}, the GPUs of this machine; set "
-                    "`device: cuda` for the first",
-                    name, count));
-  }
+  SIMILE_CHECK(number < count, ErrorKind::kRecipe,
+               "`device: {}`: expected a number below {}, the GPUs of this machine", name, count);
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(number)};
 }
 
@@ -82,12 +68,10 @@ Placement choose_placement(const std::string& engine, const std::string& device,
                            const std::string& compute) {
   check_name("engine", engine, engine_names());
   check_name("compute", compute, compute_names());
-  if (engine == "fused" && device != "cpu" && gpu_number(device) >= 0) {
-    refuse(
-        fmt::format("`device: {}`: the engine `fused` computes on the CPU; leave `engine` out, or "
-                    "set `device: cpu`",
-                    device));
-  }
+  SIMILE_CHECK(
+      !(engine == "fused" && device != "cpu" && gpu_number(device) >= 0), ErrorKind::kRecipe,
+      "`device: {}`: the engine `fused` computes on the CPU; omit `engine`, or set `device: cpu`",
+      device);
   Placement placement;
   placement.device = choose_device(device);
   const bool is_fused = engine == "fused" || (engine == "auto" && placement.device.is_cpu());
@@ -96,12 +80,22 @@ Placement choose_placement(const std::string& engine, const std::string& device,
     if (is_fused) check_bfloat_products("`compute: bf16`");
     placement.products = ProductType::kBfloat;
   } else if (compute == "tf32") {
-    if (placement.device.is_cpu()) {
-      refuse("`compute: tf32` is a GPU's way to multiply; leave it out, or set `device: cuda`");
-    }
+    SIMILE_CHECK(!placement.device.is_cpu(), ErrorKind::kRecipe,
+                 "`compute: tf32` is a GPU's way to multiply; leave it out, or set `device: cuda`");
     at::globalContext().setAllowTF32CuBLAS(true);
   }
   return placement;
+}
+
+void describe_machine(const Placement& placement, bool is_alone, RecipeInputs& inputs) {
+  std::string level = vector_kernels().name;
+  if (placement.products == ProductType::kBfloat && placement.engine == Engine::kFused) {
+    level += bfloat_kernels()->isa == BfloatIsa::kAmx ? " with amx" : " with bf16";
+  }
+  inputs["processor level (SIMILE_ISA)"] = level;
+  if (is_alone && placement.engine == Engine::kTorch && placement.device.is_cpu()) {
+    inputs["number of threads (--threads)"] = std::to_string(thread_count());
+  }
 }
 
 ProductType choose_inference_products(const std::string& precision, torch::Device device) {
@@ -113,13 +107,11 @@ ProductType choose_inference_products(const std::string& precision, torch::Devic
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
                                                 const Placement& placement) {
-  if (shape.is_joined()) {
-    const auto make = [&placement](const EncoderShape& part, const EncoderMemory& memory) {
-      return place_over(part, memory, placement);
-    };
-    return make_joined_encoder(shape, placement.device, make);
+  const EncoderMemory memory = allocate_encoder_memory(shape, placement.device);
+  if (placement.engine == Engine::kTorch) {
+    return make_torch_encoder(shape, memory, placement.products);
   }
-  return place_over(shape, allocate_encoder_memory(shape, placement.device), placement);
+  return make_fused_encoder(shape, memory, placement.products);
 }
 
 HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& placement) {
@@ -128,32 +120,20 @@ HeadModule place_head(const HeadSettings& settings, int64_t H, const Placement& 
 
 std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
                                                 const Placement& placement) {
-  if (placement.engine == Engine::kFused) {
-    return make_fused_masked_lm(shape, placement.products);
-  }
+  if (placement.engine == Engine::kFused) return make_fused_masked_lm(shape, placement.products);
   return make_torch_masked_lm(shape, placement.device, placement.products);
-}
-
-std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor) {
-  std::vector<ParameterSlot> slots = encoder_layout(shape);
-  for (ParameterSlot& slot : slots) {
-    const bool is_static =
-        slot.part >= 0 && shape.parts[static_cast<size_t>(slot.part)].shape.averaged;
-    if (is_static) slot.learning_rate_factor = static_factor;
-  }
-  return slots;
 }
 
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,
-                                           const Placement& placement, EmbeddingGradient embedding,
-                                           double static_factor) {
+                                           const Placement& placement,
+                                           EmbeddingGradient embedding) {
   const bool defers = encoder != nullptr && embedding == EmbeddingGradient::kRows;
   std::vector<ParameterSlot> slots;
   torch::Tensor parameters, gradients;
   if (encoder != nullptr) {
-    slots = trained_slots(encoder->shape(), static_factor);
+    slots = encoder_layout(encoder->shape());
     parameters = encoder->parameters();
     gradients = encoder->gradients();
   }

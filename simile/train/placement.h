@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What computes a run and where: the one place that decides on which device the encoder, its heads,
-// the losses' parameters, the optimiser's moments and the tensors of a batch are; and the weights
-// that it trains.
+// The engine and device of a run. Only this file decides on which device encoder, heads, losses'
+// parameters, optimiser's moments and a batch's tensors are. Also the run's weights.
 #pragma once
 
 #include <torch/types.h>
@@ -19,6 +18,7 @@
 #include "simile/nn/masked_lm_module.h"
 #include "simile/nn/trainable_encoder.h"
 #include "simile/train/optimizer.h"
+#include "simile/train/train_state.h"
 
 namespace simile {
 
@@ -33,7 +33,7 @@ struct Placement {
   // The number type of the encoder's large matrix products, see nn/engines.h.
   ProductType products = ProductType::kFloat;
 
-  // The products that losses are told, see LossInput: an option of the CPU's kernels alone.
+  // The product type for losses, see LossInput: only the CPU's kernels have this option.
   ProductType loss_products() const {
     return engine == Engine::kFused ? products : ProductType::kFloat;
   }
@@ -42,8 +42,7 @@ struct Placement {
 // As recipes call them.
 const std::vector<std::string>& engine_names();
 
-// cpu, cuda or cuda:N. Errors (kRecipe): another name, or a GPU that this build or machine does not
-// have.
+// cpu, cuda or cuda:N. Errors (kRecipe): another name, or a GPU that does not exist.
 torch::Device choose_device(const std::string& name);
 
 // As recipes call the types of product.
@@ -51,14 +50,17 @@ const std::vector<std::string>& compute_names();
 
 // Chooses by a recipe's `engine`, `device` and `compute`. Engine auto is fused on the CPU and torch
 // on any other device. `tf32` lets a GPU round the operands of fp32 products to 11 bits, in all of
-// the process. Errors (kRecipe): an unknown name; a GPU for the fused engine, or one that this
-// build or machine does not have; bf16 for the fused engine on a processor without instructions for
-// it; tf32 on the CPU.
+// the process. Errors (kRecipe): an unknown name; a GPU for the fused engine, or one that is not
+// there; bf16 for the fused engine on a processor without it; tf32 on the CPU.
 Placement choose_placement(const std::string& engine, const std::string& device,
                            const std::string& compute);
 
-// The products of an option `precision`: what TrainableEncoder::inference() on `device` takes.
-// Errors (kRecipe): an unknown name, or products that the device does not have.
+// Adds the processor level, and for the engine `torch` on the CPU, if the process trains alone, the
+// number of threads: each decides the bits of a run.
+void describe_machine(const Placement& placement, bool is_alone, RecipeInputs& inputs);
+
+// The products of an option `precision`, for TrainableEncoder::inference() on `device`. Errors
+// (kRecipe): an unknown name, or products that the device does not have.
 ProductType choose_inference_products(const std::string& precision, torch::Device device);
 
 std::unique_ptr<TrainableEncoder> place_encoder(const EncoderShape& shape,
@@ -73,18 +75,13 @@ std::unique_ptr<MaskedLmModule> place_masked_lm(const EncoderShape& shape,
 // (where it is the output matrix too).
 enum class EmbeddingGradient { kRows, kDense };
 
-// The encoder's tensors with their factors on the learning rate: `static_factor` for the static
-// parts of a joined one, 1 for all others.
-std::vector<ParameterSlot> trained_slots(const EncoderShape& shape, double static_factor);
-
 // The optimiser of the encoder, null when it is frozen, and of tensors on the same device. Rows of
 // its first tensor, a table by token ids, are updated when they are used, where the engine does so.
 std::unique_ptr<Optimizer> place_optimizer(const OptimizerOptions& options,
                                            TrainableEncoder* encoder,
                                            const std::vector<TrainedTensor>& extras,
                                            const Placement& placement,
-                                           EmbeddingGradient embedding = EmbeddingGradient::kRows,
-                                           double static_factor = 1.0);
+                                           EmbeddingGradient embedding = EmbeddingGradient::kRows);
 
 // All that comes with a batch goes where its embeddings are.
 void place_batch(LossInput& input);

@@ -2,7 +2,6 @@
 #include "simile/train/pretrainer.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <optional>
 
 #include "simile/core/check.h"
+#include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/model_folder.h"
 #include "simile/model/model_writer.h"
@@ -21,13 +21,14 @@
 #include "simile/train/run_loop.h"
 #include "simile/train/start_model.h"
 #include "simile/train/trainer.h"
+#include "simile/train/training_set.h"
 
 namespace simile {
 
 void HeldOutOptions::visit(OptionVisitor& v) {
   v.field("path", path, path_info("texts that are not trained on, one a line; empty: none"));
   v.field("limit", limit, {"texts of it to use; 0: all", "texts", 0});
-  v.field("every_steps", every_steps, {"steps between two looks at it", "steps", 1});
+  v.field("every_steps", every_steps, {"steps between two evaluations on it", "steps", 1});
 }
 
 PretrainOptions::PretrainOptions() {
@@ -39,8 +40,7 @@ PretrainOptions::PretrainOptions() {
 void PretrainOptions::visit(OptionVisitor& v) {
   visit_start(v);
   v.field("corpus", corpus,
-          path_info("text files, plain, .gz or .zst, one text a line; read side by side; a * in a "
-                    "name stands for several files"));
+          path_info("text files, plain, .gz or .zst, one text a line; * in a name: several files"));
   v.field("shuffle_buffer", shuffle_buffer,
           {"texts held in memory to draw from, of any length; 1 keeps the files' order", "texts", 1,
            1e8});
@@ -50,7 +50,7 @@ void PretrainOptions::visit(OptionVisitor& v) {
   v.field("batch_tokens", batch_tokens,
           {"a batch is full when it holds this many tokens", "tokens", 1, 1e7});
   v.field("accumulation", accumulation, {"batches whose gradients make one step", "batches", 1});
-  v.field("steps", steps, {"steps in all; 0: epochs count", "steps", 0});
+  v.field("steps", steps, {"steps in all; 0: use epochs", "steps", 0});
   v.field("epochs", epochs,
           {"passes over the corpus, which is tokenised once beforehand to count the steps",
            "epochs", 1e-6, 1e6});
@@ -73,9 +73,6 @@ StartModel load_start(const PretrainOptions& options, EventSink& events) {
   static_cast<StartOptions&>(start) = options;
   start.max_length = options.max_length;
   StartModel model = load_start_model(start, events);
-  SIMILE_CHECK(!model.settings.encoder.is_joined(), ErrorKind::kRecipe,
-               "a joined model has no one encoder to pre-train; pre-train the transformer and join "
-               "it afterwards with `simile join`");
   SIMILE_CHECK(!model.settings.encoder.variant.averaged, ErrorKind::kRecipe,
                "a static encoder sees no context, so it has no masked words to guess; train it on "
                "pairs with `simile train`, or pre-train a transformer");
@@ -116,12 +113,16 @@ class PretrainingRun final : public SteppedTraining {
                                    EmbeddingGradient::kDense)),
         loop_(folder, resume, overwrite, options.save, options_to_json(options_), *this, events),
         state_(loop_.state()) {
+    ContentHashes hashes(folder);
+    RecipeInputs inputs = find_inputs(options_, hashes);
+    inputs["start weights"] = hash_bytes(bytes_of(start_.weights));
+    describe_machine(placement_, true, inputs);
     encoder_->from_host(start_.weights.data());
     start_.weights = {};
     std::vector<float> head(static_cast<size_t>(masked_lm_parameter_count(shape_)));
     initialise_masked_lm_weights(shape_, seed(), head.data());
     head_->from_host(head.data());
-    loop_.begin(data_fingerprint(), "corpus");
+    loop_.begin(inputs);
   }
 
   TrainResult run() {
@@ -250,12 +251,6 @@ class PretrainingRun final : public SteppedTraining {
     head_->from_host(state.weights.data() + encoder);
     optimizer_->load_state(std::move(state.optimizer));
     loop_.release_copies();
-  }
-
-  std::string data_fingerprint() const {
-    uint64_t hash = stream_key(0, start_.tokenizer.to_json());
-    for (const CorpusFile& file : corpus_) hash = stream_key(hash, std::to_string(file.hash));
-    return fmt::format("{:016x}", hash);
   }
 
   std::vector<TrainedTensor> head_tensors() const {

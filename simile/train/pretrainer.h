@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "simile/batch/packing.h"
-#include "simile/core/config.h"
-#include "simile/core/error.h"
 #include "simile/core/options.h"
 #include "simile/train/train_options.h"
 

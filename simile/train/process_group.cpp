@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/process_group.h"
 
-#include <fmt/format.h>
 #ifdef SIMILE_WITH_GLOO
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -15,11 +14,9 @@
 #include <cstring>
 #include <exception>
 #include <thread>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/nn/trainable_encoder.h"
-#include "simile/train/process_place.h"
 #ifdef SIMILE_WITH_GLOO
 #include "simile/train/detail/signs_of_life.h"
 #endif
@@ -37,7 +34,7 @@ using detail::StorePointer;
 
 constexpr const char* kSumming = "adding gradients";
 constexpr auto kLongest = std::chrono::minutes(1);  // to leave
-// A process that lost another says so later than the one that failed, whose message tells why.
+// A process that lost another reports later than the failed one, whose message has the cause.
 constexpr auto kLetOtherSpeak = std::chrono::seconds(2);
 
 std::chrono::milliseconds milliseconds(double seconds) {
@@ -51,7 +48,7 @@ std::shared_ptr<::gloo::transport::Device> find_device(const std::string& addres
     return c10d::ProcessGroupGloo::createDeviceForInterface(*name);
   }
   if (address == "localhost") return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
-  // Gloo's default is what the machine's own name stands for, often the loopback.
+  // Gloo's default is the address of the machine's own name, often the loopback.
   const std::string own = own_address_towards(address);
   return own.empty() ? c10d::ProcessGroupGloo::createDefaultDevice()
                      : c10d::ProcessGroupGloo::createDeviceForHostname(own);
@@ -259,7 +256,8 @@ std::vector<std::string> ProcessGroup::gather(const std::string& bytes) {
 
 void ProcessGroup::await_first(const std::function<void()>& check) {
   const int64_t time = ++connection_->awaited;
-  if (rank_ == 0) return connection_->signs->set(detail::ready_key(time), {'1'});
+  if (rank_ == 0)
+    return connection_->signs->set(detail::ready_key(time), std::vector<uint8_t>{'1'});
   const FirstWatch watch(connection_->signs, time);
   int64_t signs_seen = 0;
   auto alive = std::chrono::steady_clock::now();

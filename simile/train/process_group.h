@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that train together, and what they say to each other: torch.distributed's Gloo over
-// TCP. Its headers are seen by process_group.cpp alone.
+// Processes that train together, and their communication: torch.distributed's Gloo over TCP. Only
+// process_group.cpp includes its headers.
 //
-// Every call is made by all of them, in the same order. What comes back has the same bits in all of
-// them. Tensors on a device travel through the host's memory.
+// All processes make every call, in the same order, and get results with the same bits. Tensors on
+// a device travel through the host's memory.
 //
 // Errors of every call (kFailed): a process that ended or was killed, as soon as its connection
-// breaks; a process that hangs, after the time-out, with its rank in the message. Nothing can be
-// said afterwards. A build without Gloo's headers (libgloo-dev) cannot make a group: kUsage.
+// breaks; a process that hangs, after the time-out, with its rank in the message. The group is
+// unusable afterwards. A build without Gloo's headers (libgloo-dev) cannot make a group: kUsage.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ namespace simile {
 
 class ProcessGroup {
  public:
-  // Waits for all others, at most `timeout` seconds, which is then that of every call. Errors
-  // (kFailed): a port in use, processes that did not come, with how many.
+  // Waits for all others, at most `timeout` seconds; this is then the time-out of every call.
+  // Errors (kFailed): a port in use, processes that did not come, with how many.
   static std::unique_ptr<ProcessGroup> connect(const ProcessPlace& place, double timeout);
 
-  // Processes, or threads, of one machine that share a file which is not there yet.
+  // For processes, or threads, of one machine: they meet at a file that does not exist yet.
   static std::unique_ptr<ProcessGroup> meet(const std::string& file, int64_t rank, int64_t size,
                                             double timeout);
 
@@ -47,27 +47,27 @@ class ProcessGroup {
   // of floats; bounds [size + 1]. All on the device of `own`.
   at::Tensor gather_rows(const at::Tensor& own, const std::vector<int64_t>& bounds);
 
-  // The sum over all, in place: floats, contiguous. Begun, it goes on beside the caller, who leaves
-  // `values` alone until finish_sums(), which waits for all that were begun; sum() does too. They
-  // are begun in the same order everywhere, among the other calls too; who throws before they are
-  // finished cannot use the group again.
+  // The sum over all processes, in place: floats, contiguous. begin_sum() runs beside the caller,
+  // which must not touch `values` until finish_sums(). That waits for all sums that were begun, and
+  // so does sum(). All processes begin sums in the same order, also relative to the other calls. A
+  // process that throws before the sums are finished cannot use the group again.
   void sum(const at::Tensor& values);
   void begin_sum(const at::Tensor& values);
   void finish_sums();
 
-  // What rank 0 gives.
+  // Returns the bytes of rank 0.
   std::string broadcast(const std::string& bytes);
 
-  // What each rank gives.
+  // Returns the bytes of every rank.
   std::vector<std::string> gather(const std::string& bytes);
 
-  // Where rank 0 has done something alone, of whatever length: it says so, and the others wait as
-  // long as it lives. `check` is called while they wait, and what it throws ends that. Errors
-  // (kFailed): rank 0 ended, left, or showed no sign of life for the time-out.
+  // Waits for rank 0 to finish work that it does alone. Rank 0 reports that it is done; the others
+  // wait for any length of time while it is alive, and call `check`, whose exceptions end the wait.
+  // Errors (kFailed): rank 0 ended, left, or showed no sign of life for the time-out.
   void await_first(const std::function<void()>& check);
 
-  // The last call, after which a process may end: one that ended while another was still in the
-  // call before would look lost to it. Waits for all others at most a minute; no errors.
+  // The last call; a process may end after it. Waits at most a minute for all others, because a
+  // process that ends while another is still in the call before would look lost to it. No errors.
   void leave();
 
  private:

@@ -89,7 +89,7 @@ TEST(ProcessGroup, SendsTextsOfAnyLength) {
   });
 }
 
-// Of a process of its own that waits for one that does not come any more.
+// The error of a process that waits for another one that no longer takes part.
 std::string message_of_rank_0(const std::function<void(ProcessGroup&)>& of_rank_1, double timeout,
                               double* seconds) {
   const std::string file = fmt::format("{}simile_group_{}", ::testing::TempDir(), getpid());
@@ -129,7 +129,7 @@ TEST(ProcessGroup, NamesTheRankThatHangs) {
               HasSubstr("rank 1 shows no sign of life"));
   EXPECT_LT(seconds, 15);
   EXPECT_THAT(message_of_rank_0([](ProcessGroup&) { sleep(30); }, 2, &seconds),
-              HasSubstr("rank 1 lives but has not come this far"));
+              HasSubstr("rank 1 is alive but still behind"));
   EXPECT_LT(seconds, 15);
 }
 

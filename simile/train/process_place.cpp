@@ -16,9 +16,9 @@
 namespace simile {
 namespace {
 
-constexpr int64_t kUsualPort = 29500;
+constexpr int64_t kUsualPort = 29500, kMostPort = 65535;
 
-// What one launcher calls the numbers.
+// The variables in which a launcher passes the numbers.
 struct LauncherNames {
   const char* rank;
   const char* size;
@@ -35,13 +35,14 @@ constexpr LauncherNames kLaunchers[] = {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_NODELIST", "SLURM_JOB_ID",
      nullptr}};
 
-int64_t parse_count(const std::string& name, const std::string& text) {
+int64_t parse_count(const std::string& name, const std::string& text, int64_t least = 0,
+                    int64_t most = 1000000) {
   char* end = nullptr;
   const long long number = std::strtoll(text.c_str(), &end, 10);
-  SIMILE_CHECK(!text.empty() && *end == 0 && number >= 0 && number <= 1000000, ErrorKind::kUsage,
-               "{} in the environment: expected a number from 0, found '{}'; it is set by "
+  SIMILE_CHECK(!text.empty() && *end == 0 && number >= least && number <= most, ErrorKind::kUsage,
+               "{} in the environment: expected a number from {} to {}, found '{}'; it is set by "
                "torchrun, mpirun, srun or `simile train --processes`",
-               name, text);
+               name, least, most, text);
   return number;
 }
 
@@ -108,7 +109,7 @@ std::string first_outer_address(int family) {
 std::string own_address_towards(const std::string& host, int family) {
   const Found found = look_up(host, family, 0);
   for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
-    // What the system would send from: a datagram's socket is connected without a packet.
+    // The address that the system would send from; connecting a datagram socket sends nothing.
     sockaddr_storage storage = {};
     socklen_t size = sizeof storage;
     const int socket = ::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -161,7 +162,8 @@ std::optional<ProcessPlace> find_process_place(const Variable& variable) {
     if (const auto port = variable("MASTER_PORT")) {
       // At which torchrun itself listens then.
       const bool is_taken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
-      place.port = parse_count("MASTER_PORT", *port) + (is_taken ? 1 : 0);
+      const int64_t beyond = is_taken ? 1 : 0;
+      place.port = parse_count("MASTER_PORT", *port, 1, kMostPort - beyond) + beyond;
     } else {
       const auto job = names.job == nullptr ? std::nullopt : variable(names.job);
       place.port = kUsualPort + (job ? std::strtoll(job->c_str(), nullptr, 10) % 1000 : 0);

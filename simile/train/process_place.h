@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several processes that train together this one is, as the program that started them says
-// in the environment, and by which address others reach its machine.
+// The place of this process among those that train together, from the launcher's environment
+// variables, and the address at which others reach its machine.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ std::optional<std::string> environment_variable(const std::string& name);
 
 // torchrun's RANK, WORLD_SIZE and LOCAL_RANK; else mpirun's OMPI_COMM_WORLD_RANK, ..._SIZE and
 // ..._LOCAL_RANK; else those of a step of srun, SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID.
-// MASTER_ADDR and MASTER_PORT hold for all; without them the address is that of the first machine
-// in SLURM_STEP_NODELIST, or 127.0.0.1 where mpirun started all on one machine, and the port 29500,
-// with srun 29500 + job mod 1000. Where torchrun keeps MASTER_PORT to itself
+// MASTER_ADDR and MASTER_PORT apply to all launchers; without them the address is that of the first
+// machine in SLURM_STEP_NODELIST, or 127.0.0.1 where mpirun started all on one machine, and the
+// port 29500, with srun 29500 + job mod 1000. Where torchrun keeps MASTER_PORT to itself
 // (TORCHELASTIC_USE_AGENT_STORE) it is the one after. Nothing where no such program started this
 // one, or it started one process. Errors (kUsage): numbers that are none or do not fit each other,
 // no address.
@@ -38,10 +38,10 @@ std::string first_machine(const std::string& list);
 
 // The numeric address from which this machine sends to `host`, a name or a numeric address: others
 // of that network reach it there. IPv4 where the host has both, as all machines must choose alike.
-// Where that is the loopback (on a machine whose own name stands for it) the address of the first
-// interface in use that is not; the loopback where there is no other, or `host` is numeric and
-// means it. Empty where the host is not known or not reached. Sends nothing but a question to a
-// name server.
+// If that is the loopback (on a machine whose own name means it), the address of the first
+// interface in use that is not; the loopback if there is no other, or if `host` is the loopback in
+// digits. Empty where the host is not known or not reached. Sends nothing but a question to a name
+// server.
 std::string own_address_towards(const std::string& host);
 
 }  // namespace simile

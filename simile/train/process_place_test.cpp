@@ -103,6 +103,13 @@ TEST(ProcessPlace, NamesWhatDoesNotFit) {
               ::testing::HasSubstr("below WORLD_SIZE=2"));
   EXPECT_THAT(place_error({{"RANK", "1"}, {"WORLD_SIZE", "2"}}),
               ::testing::HasSubstr("MASTER_ADDR is not set"));
+  for (const char* port : {"0", "65536", "70000", "-1", "4711x", ""}) {
+    EXPECT_THAT(
+        place_error(
+            {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", port}}),
+        ::testing::HasSubstr("MASTER_PORT in the environment: expected a number from 1 to 65535"))
+        << port;
+  }
 }
 
 TEST(ProcessPlace, FindsTheFirstMachineOfAList) {

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/read_recipe.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/hash.h"
+#include "simile/data/line_reader.h"
 #include "simile/eval/report.h"
+#include "simile/model/model_folder.h"
 #include "simile/report/run_files.h"
-#include "simile/report/run_folder.h"
 
 namespace simile {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr size_t kShownChanges = 10;
 
@@ -22,12 +26,12 @@ std::string run_file(const std::string& folder) { return join_path(folder, "run.
 
 // Beside `folder`, runs whose names begin with its own.
 std::vector<std::string> runs_of_variants(const std::string& folder) {
-  const std::filesystem::path path(folder);
+  const fs::path path(folder);
   const std::string prefix = path.filename().string() + "-";
   std::vector<std::string> runs;
   std::error_code ignored;
-  const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+  const auto parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.rfind(prefix, 0) != 0 || !file_exists(run_file(entry.path().string()))) continue;
     runs.push_back((path.parent_path() / name).string());
@@ -132,7 +136,7 @@ bool is_tested(const EvaluationOptions& evaluation) {
               stage.name, metric, place);
 }
 
-// What is chosen on the part tested looks better there than it is.
+// Weights chosen on the tested part would look better there than they are.
 void check_selection(const TrainOptions& options) {
   if (options.folds == 0 && std::none_of(options.tests.begin(), options.tests.end(), is_tested)) {
     return;
@@ -169,9 +173,8 @@ void check_place(const TrainOptions& options, const FoldPlace& place, const Fold
                "train on; give both the same",
                first.name, place.name, first.folds->fold_seed, folds.fold_seed);
   SIMILE_CHECK(place.source == first.source, ErrorKind::kRecipe,
-               "{} and {} cut different data, or other rows or columns of it, into folds: what one "
-               "of them tests on the other may train on; a recipe cuts one set, read the same way "
-               "wherever it has a `part`",
+               "{} and {} cut other data, rows or columns into folds: one may train on what the "
+               "other tests; a recipe cuts one set, read the same way wherever it has a `part`",
                first.name, place.name);
 }
 
@@ -189,7 +192,97 @@ void check_uncut(const TrainOptions& options, const FoldPlace& cut) {
   }
 }
 
+using FileHashes = std::map<std::string, std::string>;  // by name below the folder
+
+// `above` are the folders that this one is in; a link to one of them is left out.
+void hash_files(const fs::path& folder, const std::string& prefix, std::vector<std::string>& above,
+                FileHashes& files) {
+  const std::string real = fs::canonical(folder).string();
+  if (std::find(above.begin(), above.end(), real) != above.end()) return;
+  above.push_back(real);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name[0] == '.') continue;
+    if (entry.is_directory()) {
+      hash_files(entry.path(), prefix + name + "/", above, files);
+    } else if (entry.is_regular_file() && !ends_with(name, ".md") && name != kChecksumFile) {
+      files[prefix + name] = hash_file(entry.path().string());
+    }
+  }
+  above.pop_back();
+}
+
+class PathFinder : public OptionVisitor {
+ public:
+  std::vector<RecipePath> paths;
+
+  void visit_value(const char* name, const OptionValue& value, const OptionInfo& info) override {
+    if (!info.is_path || name == std::string("teacher_vectors")) return;
+    for_each_text(value, [&](const std::string& text) {
+      if (!text.empty()) paths.push_back({text, !info.folder_marks.empty()});
+    });
+  }
+  void visit_group(const char*, const std::string&, const Members& members) override {
+    members(*this);
+  }
+  void visit_list(const char*, const std::string&, const List& list) override {
+    for (size_t i = 0; i < list.size; ++i) list.element(*this, i);
+  }
+};
+
 }  // namespace
+
+ContentHashes::ContentHashes(const std::string& but)
+    : but_{fs::weakly_canonical(fs::absolute(but)).string()} {}
+
+const std::string& ContentHashes::of(const std::string& path) {
+  const auto [place, is_new] = known_.emplace(path, "");
+  std::string& hash = place->second;
+  if (!is_new) return hash;
+  if (file_exists(path)) return hash = hash_file(path);
+  std::string all;
+  if (folder_exists(path)) {
+    FileHashes files;
+    std::vector<std::string> above = but_;
+    hash_files(path, "", above, files);
+    for (const auto& [name, of_file] : files) all += fmt::format("{}\n{}\n", name, of_file);
+    hash = hash_bytes(all);
+  } else if (path.find('*') != std::string::npos) {
+    try {
+      for (const std::string& file : expand_paths({path})) all += hash_file(file) + "\n";
+      hash = hash_bytes(all);
+    } catch (const Error&) {  // no file fits
+    }
+  }
+  return hash;
+}
+
+std::vector<RecipePath> find_recipe_paths(const OptionValue& options) {
+  PathFinder finder;
+  std::get<OptionValue::Members>(options.reference())(finder);
+  return finder.paths;
+}
+
+RecipeInputs find_inputs_of(const OptionValue& options, ContentHashes& hashes) {
+  RecipeInputs inputs;
+  std::set<std::string> missing;
+  for (const auto& [path, may_be_name] : find_recipe_paths(options)) {
+    const std::string& hash = hashes.of(path);
+    if (!hash.empty()) {
+      inputs[path] = hash;
+    } else if (!may_be_name) {
+      if (!fs::exists(path)) missing.insert(path);  // else a pipe, which is read once
+    } else {
+      try {
+        inputs[path] = hashes.of(resolve_model(path));
+      } catch (const Error&) {
+        // The name of an earlier stage, or a missing model, which train() reports.
+      }
+    }
+  }
+  SIMILE_CHECK(missing.empty(), ErrorKind::kInput, "not at hand: {}", fmt::join(missing, ", "));
+  return inputs;
+}
 
 TrainOptions read_recipe(const ConfigNode& recipe, EventSink& events) {
   TrainOptions options;
@@ -260,8 +353,7 @@ void take_learning_rates(const TrainOptions& begun, TrainOptions& options) {
   for (size_t i = 0; i < std::min(begun.stages.size(), options.stages.size()); ++i) {
     StageOptions& stage = options.stages[i];
     if (stage.learning_rate > 0) continue;
-    for (const auto rate : {&StageOptions::learning_rate, &StageOptions::head_learning_rate,
-                            &StageOptions::static_learning_rate}) {
+    for (const auto rate : {&StageOptions::learning_rate, &StageOptions::head_learning_rate}) {
       if (stage.*rate == 0) stage.*rate = begun.stages[i].*rate;
     }
   }

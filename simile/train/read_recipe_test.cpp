@@ -155,13 +155,12 @@ TEST_F(FoldRunsTest, DataThatIsCutOtherwiseIsRefused) {
         testing::questions_and_answers() + "w38\tw39\n");  // other folds than the tested file's
   for (const std::string& other :
        {"path=" + path("more.tsv"), std::string("limit=20"), std::string("group=answer")}) {
-    EXPECT_THAT(error_with({data + other}), HasSubstr("cut different data")) << other;
+    EXPECT_THAT(error_with({data + other}), HasSubstr("cut other data")) << other;
   }
   EXPECT_THAT(error_with({data + "group=answer", "tests.group=answer"}), "");
   const std::string whole =
       "stages=[{objectives: [{data: {path: " + path("faq.tsv") +
-      ", left: question, right: answer, score: '', part: train}, loss: mnrl}, "
-      "{data: {path: " +
+      ", left: question, right: answer, score: '', part: train}, loss: mnrl}, {data: {path: " +
       path("faq.tsv") + ", left: question, right: answer, score: ''}, loss: bsc}]}]";
   EXPECT_THAT(error_with({whole}), HasSubstr("objectives.1.data trains on all of what"));
 }

@@ -56,7 +56,7 @@ class Recipes : public ::testing::Test {
     }
   }
 
-  // Of the variants, those that put a set of others in place of the shipped one, or the rest.
+  // The variants that replace the shipped data set by a public one, or the other variants.
   static std::vector<std::string> variants(const std::string& file, bool with_other_data) {
     const ConfigNode node = load_config(file);
     std::vector<std::string> names;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/reference.h"
-
 #include <fmt/format.h>
 
 #include "simile/core/options.h"
 #include "simile/core/text_table.h"
 #include "simile/loss/loss.h"
-#include "simile/loss/siar.h"
 #include "simile/model/head_settings.h"
 #include "simile/train/pretrainer.h"
+#include "simile/train/read_recipe.h"
 #include "simile/train/train_options.h"
 
 namespace simile {

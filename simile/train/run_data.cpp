@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/run_data.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
+#include <filesystem>
 #include <map>
 #include <memory>
-#include <utility>
+#include <numeric>
 
 #include "simile/batch/order_table.h"
 #include "simile/core/check.h"
-#include "simile/core/file.h"
 #include "simile/core/hash.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/encoder_forward.h"
+#include "simile/kernel/matrix_product.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
 #include "simile/train/mined_negatives.h"
+#include "simile/train/teacher_vectors.h"
 
 namespace simile {
 namespace {
+
+// Whether a loss, or each of those it is made of, sets texts against teachers' vectors alone.
+bool compares_teachers(const LossOptions& loss) {
+  if (loss.of.empty()) return find_loss(loss.name).needs(loss).compares == Compares::kTeachers;
+  return std::all_of(loss.of.begin(), loss.of.end(),
+                     [](const LossTerm& term) { return compares_teachers(term); });
+}
 
 // Reads each set once, however many objectives take it.
 class Reader {
@@ -78,18 +85,17 @@ class Reader {
     return config.hidden_dropout > 0 || config.attention_dropout > 0 || options_.drop_head > 0;
   }
 
-  // Whether both sides of every pair have the same vectors, the student's and the teacher's, so
-  // that the loss is the same of one.
+  // Whether both sides of every pair have the same vectors, so that the loss is the same of one.
   bool is_same_twice(const ObjectiveOptions& objective, const PairDataOptions& data) const {
-    const LossNeeds needs = find_loss(objective.loss.name).needs(objective.loss);
-    return needs.compares == Compares::kTeachers && data.format == "texts" &&
-           data.keep_words == 1 && objective.prompts.left == objective.prompts.right &&
+    return compares_teachers(objective.loss) && data.format == "texts" && data.keep_words == 1 &&
+           data.mismatched == 0 && objective.prompts.left == objective.prompts.right &&
            !has_dropout();
   }
 
   LossData offer_of(const ObjectiveOptions& objective, const TrainingSet& set) const {
     LossData offer = set.offer;
     offer.teachers = static_cast<int64_t>(objective.teachers.size());
+    if (objective.teacher_dimensions > 0) offer.teachers = std::min<int64_t>(offer.teachers, 1);
     if (const HeadSettings* head = head_of(objective)) {
       offer.head_outputs = head_widths(*head, start_.settings.embedding_size()).back();
       offer.head_is_probability = head->output == "probability";
@@ -129,17 +135,22 @@ class Reader {
   std::vector<int64_t> teacher_sizes(size_t stage, const ObjectiveOptions& objective,
                                      const TrainingSet& set) {
     SIMILE_CHECK(objective.teachers.empty() || set.second.empty(), ErrorKind::kRecipe,
-                 "{}: teachers give vectors of single texts, and a joint head reads "
-                 "pairs; remove the head or the teachers",
+                 "{}: teachers give vectors of texts, a joint head reads pairs; remove one of them",
                  set.file);
     std::vector<int64_t> sizes;
     for (const std::string& name : objective.teachers) {
       const bool is_stage = find_stage(options_, name, stage) >= 0;
-      const ModelSettings settings =
-          is_stage ? start_.settings : open_model_folder(name, silent_events()).settings;
-      sizes.push_back(settings.dimensions > 0 ? settings.dimensions : settings.embedding_size());
+      sizes.push_back(is_stage ? start_.settings.vector_size()
+                               : open_model_folder(name, silent_events()).settings.vector_size());
     }
-    return sizes;
+    const int64_t reduced = objective.teacher_dimensions;
+    if (sizes.empty() || reduced == 0) return sizes;
+    const int64_t all = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+    SIMILE_CHECK(reduced <= all, ErrorKind::kRecipe,
+                 "stage '{}': teacher_dimensions is {}, and the teachers' vectors have {} numbers; "
+                 "give at most as many",
+                 options_.stages[stage].name, reduced, all);
+    return {reduced};
   }
 
   const TrainOptions& options_;
@@ -148,67 +159,49 @@ class Reader {
   std::map<std::string, std::shared_ptr<const TrainingSet>> sets_;
 };
 
-constexpr int64_t kBlock = 4096;  // texts
-
-struct Teacher {
-  std::string fingerprint;  // of all that its vectors depend on beside the texts
-  int64_t dimension = 0;
-  // Vectors of texts begin .. end - 1 of a set, [end - begin, dimension].
-  std::function<Matrix<float>(const TrainingSet& set, int64_t begin, int64_t end)> embed;
-};
+template <typename T>
+std::vector<T> pick_texts(const std::vector<T>& values, const std::vector<int32_t>& texts) {
+  std::vector<T> picked;
+  for (const int32_t text : texts) picked.push_back(values[static_cast<size_t>(text)]);
+  return picked;
+}
 
 // The encoder that an earlier stage kept: it has the run's tokenizer, so it reads token ids.
-Teacher stage_teacher(std::vector<float> flat, const ModelSettings& settings,
-                      const Tokenizer& tokenizer, EventSink& events) {
+Teacher stage_teacher(const std::string& name, std::vector<float> flat,
+                      const ModelSettings& settings, const Tokenizer& tokenizer) {
   auto weights = std::make_shared<const std::vector<float>>(std::move(flat));
   auto encoder = std::make_shared<const SentenceEncoder>(
       make_encoder(settings.encoder.shape(), weights->data()), settings, tokenizer);
   Teacher teacher;
-  const EncoderConfig& config = settings.encoder;
-  teacher.fingerprint = hash_bytes(
-      fmt::format("{} {} {}{}", hash_bytes(bytes_of(*weights)), pooling_name(settings.pooling),
-                  settings.normalize, config.is_joined() ? encoder_config_to_json(config) : ""));
+  teacher.name = name;
+  teacher.fingerprint = hash_bytes(fmt::format("{} {} {}", hash_bytes(bytes_of(*weights)),
+                                               pooling_name(settings.pooling), settings.normalize));
   teacher.dimension = encoder->dimension();
-  teacher.embed = [weights, encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
-    return encoder->encode_ids({set.texts.begin() + begin, set.texts.begin() + end}, {}, events);
-  };
-  return teacher;
-}
-
-// A model folder or built-in model: it reads the set's originals.
-Teacher model_teacher(const std::string& model, EventSink& events) {
-  auto encoder = std::make_shared<const SentenceEncoder>(SentenceEncoder::load(model, events));
-  Teacher teacher;
-  teacher.fingerprint = model_fingerprint(open_model_folder(model, silent_events()));
-  teacher.dimension = encoder->dimension();
-  teacher.embed = [encoder, &events](const TrainingSet& set, int64_t begin, int64_t end) {
-    return encoder->encode({set.originals.begin() + begin, set.originals.begin() + end}, {},
-                           events);
-  };
-  return teacher;
-}
-
-// The store of this teacher's vectors for `set` in `folder`, made where it is not there yet for the
-// same teacher and texts.
-EmbeddingStore store_teacher_vectors(const std::string& folder, const TrainingSet& set,
-                                     const Teacher& teacher, const std::string& precision,
+  teacher.reads_ids = true;
+  teacher.embed = [weights, encoder](const TrainingSet& set, const std::vector<int32_t>& texts,
                                      EventSink& events) {
-  make_folders(folder);
-  const std::string fingerprint =
-      hash_bytes(fmt::format("{} {} {}", teacher.fingerprint, fingerprint_texts(set), precision));
-  const std::string path = join_path(folder, fingerprint + ".npy");
-  if (std::optional<EmbeddingStore> store = EmbeddingStore::open_current(path, fingerprint)) {
-    return std::move(*store);
-  }
-  const auto texts = static_cast<int64_t>(set.texts.size());
-  EmbeddingStoreWriter writer(path, texts, teacher.dimension,
-                              precision == "fp16" ? NpyNumber::kHalf : NpyNumber::kFloat);
-  for (int64_t begin = 0; begin < texts; begin += kBlock) {
-    writer.append(teacher.embed(set, begin, std::min(texts, begin + kBlock)));
-  }
-  writer.finish(fingerprint);
-  events.info(fmt::format("{}: {} vectors of a teacher stored", set.file, texts));
-  return EmbeddingStore(path);
+    return encoder->encode_ids(pick_texts(set.texts, texts), {}, events);
+  };
+  return teacher;
+}
+
+// A model folder or built-in model: it reads the set's originals, and is loaded for the first text.
+Teacher model_teacher(const std::string& model, const std::string& precision, EventSink& events) {
+  Teacher teacher;
+  teacher.name = std::filesystem::path(model).filename().string();
+  const ModelFolder folder = open_model_folder(model, silent_events());
+  teacher.fingerprint = fmt::format("{} {}", model_fingerprint(folder), precision);
+  teacher.dimension = folder.settings.vector_size();
+  teacher.embed = [model, products = choose_precision(precision),
+                   encoder = std::shared_ptr<const SentenceEncoder>(),
+                   &events](const TrainingSet& set, const std::vector<int32_t>& texts,
+                            EventSink& progress) mutable {
+    if (!encoder) {
+      encoder = std::make_shared<SentenceEncoder>(SentenceEncoder::load(model, events, products));
+    }
+    return encoder->encode(pick_texts(set.originals, texts), {}, progress);
+  };
+  return teacher;
 }
 
 }  // namespace
@@ -230,21 +223,21 @@ void open_teachers(const TrainOptions& options, size_t stage, const StartModel& 
                    const RunFolder& folder, std::vector<ObjectiveData>& data, EventSink& events) {
   for (size_t i = 0; i < data.size(); ++i) {
     const ObjectiveOptions& objective = options.stages[stage].objectives[i];
+    if (objective.teachers.empty()) continue;
+    std::vector<Teacher> teachers;
     for (const std::string& name : objective.teachers) {
-      Teacher teacher;
       if (find_stage(options, name, stage) < 0) {
-        teacher = model_teacher(name, events);
-      } else {
-        std::vector<float> weights = folder.read_stage(name).weights;
-        weights.resize(
-            static_cast<size_t>(encoder_parameter_count(start.settings.encoder.shape())));
-        teacher = stage_teacher(std::move(weights), start.settings, start.tokenizer, events);
+        teachers.push_back(model_teacher(name, objective.teacher_precision, events));
+        continue;
       }
-      for (ExampleSet* set : {&data[i].train, &data[i].dev}) {
-        if (set->size() == 0) continue;
-        set->teachers.push_back(store_teacher_vectors(
-            folder.teachers_path(), *set->examples, teacher, objective.teacher_precision, events));
-      }
+      std::vector<float> weights = folder.read_stage(name).weights;
+      weights.resize(static_cast<size_t>(encoder_parameter_count(start.settings.encoder.shape())));
+      teachers.push_back(stage_teacher(name, std::move(weights), start.settings, start.tokenizer));
+    }
+    const std::string& shared = objective.teacher_vectors;
+    TeacherFolder vectors(shared.empty() ? folder.teachers_path() : shared, objective, events);
+    for (ExampleSet* set : {&data[i].train, &data[i].dev}) {
+      if (set->size() > 0) set->teachers = vectors.open(teachers, *set->examples);
     }
   }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/run_loop.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "simile/core/check.h"
@@ -38,28 +36,35 @@ RunLoop::RunLoop(const std::string& folder, bool resume, bool overwrite, const S
       folder_(folder, resume, overwrite),
       states_(folder_.states_path(), save.keep_states) {}
 
-void RunLoop::begin(const std::string& data, const char* data_name) {
-  state_.data = data;
-  if (!resume_) {
-    folder_.remove_old_run();
-    return folder_.write_run(recipe_);
-  }
-  folder_.check_resume(false);
-  std::optional<TrainState> saved = states_.load(recipe_, events_);
-  if (saved) {
-    SIMILE_CHECK(saved->data == data, ErrorKind::kInput,
-                 "the {} or the tokenizer is not what '{}' was trained with; bring the "
-                 "old files back or start anew with --overwrite",
-                 data_name, folder_.states_path());
-    state_ = std::move(*saved);
-    training_.take_state(state_);
-    events_.info(fmt::format("resuming at {}", training_.position()));
+void RunLoop::begin(const RecipeInputs& inputs) {
+  if (resume_) {
+    folder_.check_resume(false);
+    resume(inputs);
   } else {
-    events_.info(fmt::format("'{}' holds no state to go on from: the run begins anew",
-                             folder_.states_path()));
+    folder_.remove_old_run();
   }
-  folder_.cut_metrics(state_.metrics_bytes);
+  state_.inputs = inputs;
+  folder_.cut_metrics(state_.log.bytes);
   folder_.write_run(recipe_);
+}
+
+void RunLoop::resume(const RecipeInputs& inputs) {
+  const auto has_log = [&](const LogMark& log) { return folder_.has_metrics(log); };
+  std::optional<TrainState> saved = states_.load(recipe_, has_log, events_);
+  if (!saved) {
+    return events_.info(fmt::format("'{}' holds no state to go on from: the run begins anew",
+                                    folder_.states_path()));
+  }
+  for (const auto& [name, value] : inputs) {
+    const auto found = saved->inputs.find(name);
+    SIMILE_CHECK(found == saved->inputs.end() || found->second == value, ErrorKind::kInput,
+                 "cannot resume '{}': {} was {} when the run began and is {} now; restore it, or "
+                 "start again with --overwrite",
+                 folder_.path(), name, found->second, value);
+  }
+  state_ = std::move(*saved);
+  training_.take_state(state_);
+  events_.info(fmt::format("resuming at {}", training_.position()));
 }
 
 void RunLoop::run(const std::function<void()>& stages) {
@@ -104,7 +109,7 @@ void RunLoop::save() {
   saved_at_ = Clock::now();
   if (save_.keep_states == 0) return;
   training_.fill_state(state_);
-  state_.metrics_bytes = folder_.flush_metrics();
+  state_.log = folder_.flush_metrics();
   states_.save(state_, recipe_);
   release_copies();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop that every kind of training runs: steps and evaluations, their log, and saved states
-// from which a run that was interrupted goes on with the same bits.
+// The loop of every kind of training: steps and evaluations, their log, and saved states from which
+// an interrupted run continues with the same bits.
 #pragma once
 
 #include <chrono>
@@ -18,9 +18,9 @@
 
 namespace simile {
 
-// The training loss as people want to see it, since that of one batch jumps about. Of each
-// objective by itself, with losses x_1, ..., x_n: sum d^(n-i) x_i / sum d^(n-i), d = 0.95,
-// so that about the last twenty steps count. For progress alone: a run that is resumed begins anew.
+// A smoothed training loss for progress, because the loss of one batch jumps about. For each
+// objective with losses x_1, ..., x_n: sum d^(n-i) x_i / sum d^(n-i), d = 0.95, so that about the
+// last twenty steps count. A resumed run starts the sum anew.
 class RecentLosses {
  public:
   // `objective` as StepResult has it: empty in a stage with but one.
@@ -38,8 +38,8 @@ class RecentLosses {
   std::vector<Mean> losses_;
 };
 
-// What a RunLoop trains. Where it stands is RunLoop::state(), of which it leaves `step`,
-// `metrics_bytes` and `data` to the loop.
+// The training that a RunLoop drives. Its position is in RunLoop::state(); `step`, `log` and
+// `inputs` of that belong to the loop.
 class SteppedTraining {
  public:
   virtual ~SteppedTraining() = default;
@@ -54,8 +54,8 @@ class SteppedTraining {
   virtual double epochs_done() const = 0;    // of the stage
   virtual std::string position() const = 0;  // "stage 1 step 20", for messages
 
-  // Fills in what the state does not hold while training goes on, weights and the optimiser's
-  // moments first of all; take_state() goes on from a saved state, which the loop's then is.
+  // Fills in the parts that the state does not hold during training, above all weights and the
+  // optimiser's moments. take_state() continues from a saved state, which becomes the loop's.
   virtual void fill_state(TrainState& state) = 0;
   virtual void take_state(TrainState& state) = 0;
 };
@@ -67,17 +67,17 @@ class RunLoop {
   RunLoop(const std::string& folder, bool resume, bool overwrite, const SaveOptions& save,
           std::string recipe, SteppedTraining& training, EventSink& events);
 
-  // Before the first step: goes on from the newest saved state if there is one to resume, or
-  // removes the run that the folder held; then writes run.json. `data` tells the training data, of
-  // the kind `data_name`, from any other. Errors: as StateStore::load() and
-  // RunFolder::check_resume(); ErrorKind::kInput where the state was trained on other data.
-  void begin(const std::string& data, const char* data_name);
+  // Before the first step: continues from the newest saved state if there is one to resume, or
+  // removes the run that the folder held; then writes run.json. `inputs`: everything besides the
+  // recipe that decides the result. Errors: as StateStore::load() and RunFolder::check_resume();
+  // kInput, with its name, for an input that differs from that at the run's start.
+  void begin(const RecipeInputs& inputs);
 
   // Calls `stages`, which calls run_stage() for each. ErrorKind::kInterrupted, as `events` may
   // throw it, is passed on when the state is saved.
   void run(const std::function<void()>& stages);
 
-  // Trains until is_done(). state() always tells exactly what was done, so that an interruption
+  // Trains until is_done(). state() always describes exactly the work done, so that an interruption
   // between any two lines can be saved and resumed.
   void run_stage();
 
@@ -93,6 +93,8 @@ class RunLoop {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  void resume(const RecipeInputs& inputs);
 
   SaveOptions save_;
   bool resume_;

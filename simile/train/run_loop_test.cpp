@@ -26,8 +26,8 @@ class Counter : public SteppedTraining {
   Counter(const std::string& folder, bool resume, const SaveOptions& save, EventSink& events)
       : loop_(folder, resume, !resume, save, "{}", *this, events) {}
 
-  float train(const std::string& data = "the data") {
-    loop_.begin(data, "numbers");
+  float train(const RecipeInputs& inputs = {{"dev data", "a"}, {"weights", "b"}}) {
+    loop_.begin(inputs);
     loop_.run([&] { loop_.run_stage(); });
     loop_.save();
     loop_.finish({});
@@ -91,7 +91,7 @@ class RunLoopTest : public ::testing::Test {
   std::string path(const std::string& name) const { return join_path(folder_, name); }
   std::string log(const std::string& run) const { return read_file(path(run + "/metrics.jsonl")); }
 
-  // What a run of ten steps says that is stopped at one of them.
+  // The message of a run of ten steps that is stopped at one of them.
   std::string stop(const std::string& run, int64_t step, ErrorKind kind, const SaveOptions& save) {
     Stopper events(step, kind);
     try {
@@ -131,16 +131,82 @@ TEST_F(RunLoopTest, AfterACrashGoesOnFromTheLastSaveByTimeOrEvaluation) {
   }
 }
 
-TEST_F(RunLoopTest, OtherDataAreRefused) {
+TEST_F(RunLoopTest, OtherInputsAreRefusedByName) {
   stop("cut", 5, ErrorKind::kInterrupted, {});
-  Counter again(path("cut"), true, {}, silent_events());
+  const auto resume = [&](const RecipeInputs& inputs) {
+    try {
+      Counter(path("cut"), true, {}, silent_events()).train(inputs);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(
+      resume({{"dev data", "c"}, {"weights", "b"}}),
+      AllOf(HasSubstr("dev data was a when the run began and is c now"), HasSubstr("--overwrite")));
+  EXPECT_THAT(resume({{"dev data", "a"}, {"weights", "c"}}), HasSubstr("weights was b"));
+  EXPECT_EQ(resume({{"dev data", "a"}, {"weights", "b"}}), "no error");
+}
+
+// One bit of an evaluation decides a verdict; a copy may have only a part of the log, or none.
+TEST_F(RunLoopTest, ADamagedLogIsNeitherTakenNorFilledUp) {
+  SaveOptions always;
+  always.save_every_minutes = 1e-9;
+  Counter(path("whole"), false, always, silent_events()).train();
+  const auto resume = [&](const std::string& bytes) {
+    stop("cut", 7, ErrorKind::kFailed, always);
+    if (bytes.empty()) std::filesystem::remove(path("cut/metrics.jsonl"));
+    if (!bytes.empty()) write_file_atomic(path("cut/metrics.jsonl"), bytes);
+    Stopper listener(-1, ErrorKind::kFailed);
+    try {
+      EXPECT_EQ(Counter(path("cut"), true, always, listener).train(), 45);
+      EXPECT_EQ(log("cut"), log("whole"));
+      return listener.told();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_EQ(file_exists(path("cut/metrics.jsonl")) ? log("cut") : "", bytes);
+      return std::string(error.what());
+    }
+  };
+  stop("cut", 7, ErrorKind::kFailed, always);
+  const std::string whole = log("cut");
+  std::string damaged = whole;
+  damaged[20] = static_cast<char>(damaged[20] ^ 1);
+  const size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  EXPECT_EQ(resume(whole), "resuming at step 6\n");
+  EXPECT_EQ(resume(whole + "beyond"), "resuming at step 6\n");
+  EXPECT_THAT(resume(damaged), HasSubstr("metrics.jsonl is damaged"));
+  EXPECT_THAT(resume(""), HasSubstr("metrics.jsonl is damaged"));
+  // The lines of two steps are missing; the state before the newest had one of them less.
+  EXPECT_EQ(resume(whole.substr(0, whole.rfind('\n', last - 2) + 1)), "resuming at step 5\n");
+}
+
+TEST_F(RunLoopTest, AFolderThatAnotherRunTookIsLeftAlone) {
+  class Replacing : public EventSink {
+   public:
+    Replacing(std::string run, std::string other) : run_(std::move(run)), other_(other) {}
+    void progress(const Progress& progress) override {
+      if (progress.done != 5) return;
+      std::filesystem::rename(run_, other_);
+      RunFolder(run_, false, false).write_run("{}");
+    }
+
+   private:
+    std::string run_, other_;
+  } events(path("run"), path("moved"));
   try {
-    again.train("other data");
+    Counter(path("run"), false, {}, events).train();
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    EXPECT_THAT(error.what(), HasSubstr("the numbers or the tokenizer is not what"));
+    EXPECT_EQ(error.kind(), ErrorKind::kIo);
+    EXPECT_THAT(error.what(), HasSubstr("was removed, renamed or replaced"));
   }
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(path("run"))) {
+    left.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(left, ::testing::UnorderedElementsAre("lock", "run.json"));
 }
 
 TEST(RecentLosses, LaterStepsWeighMore) {

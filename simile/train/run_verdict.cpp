@@ -132,8 +132,7 @@ std::string describe_course(const StageCourse& course) {
 
 constexpr size_t kSampledTexts = 200;
 constexpr double kAlike = 0.99;
-// Parts of the margin. Batches without a triplet, such as an epoch's last of one text, count 0 in
-// the mean.
+// Parts of the margin. Batches without a triplet, such as an epoch's last of one text, count 0.
 constexpr double kNearMargin = 0.15;
 constexpr double kNearZero = 0.2;
 

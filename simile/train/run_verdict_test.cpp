@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs say at their end: the start against what was trained.
+// The verdict at the end of runs: the start against the trained weights.
 #include "simile/train/run_verdict.h"
 
 #include <fmt/format.h>
@@ -209,12 +209,12 @@ TEST_F(RunVerdictTest, LastWeightsThatAreWorseAreWarnedOf) {
               ElementsAre(AllOf(StartsWith("the trained model is worse than its start on dev map"),
                                 HasSubstr("dev.map was best at step 1 of 2 (60.00)"))));
   EXPECT_EQ(verdict.causes.size(), 1u);
-  // What is better, or kept by its metric, is not.
+  // No warning if the trained weights are better, or were kept by their metric.
   judge(0.3, 0.5);
   options.stages[0].selection.keep = "best";
   judge(0.3, 0.4);
   EXPECT_EQ(events.warned.size(), 1u);
-  // Nor may the start be kept, however good it is.
+  // With best_trained the start is never kept, however good it is.
   options.stages[0].selection.keep = "best_trained";
   EXPECT_EQ(judge(0.5, 0.3).start_kept, 0);
   EXPECT_EQ(events.warned.size(), 2u);
@@ -232,8 +232,8 @@ TEST_F(RunVerdictTest, ALossIsThatOfItsStageBesideAMetric) {
   EXPECT_EQ(loss.trained[0], result.selected_value);
   EXPECT_THAT(result.verdict->to_line(), MatchesRegex("verdict: .*; dev spearman .*, 30 pairs\\)"));
   EXPECT_THAT(result.verdict->details(),
-              ElementsAre(MatchesRegex("loss.all [0-9.]+ -> [0-9.]+ \\(-[0-9.]+, lower is better; "
-                                       "no interval: .*\\)")));
+              ElementsAre(MatchesRegex(
+                  "loss.all [0-9.]+ -> [0-9.]+ \\(-[0-9.]+, lower is better; no interval: .*\\)")));
 }
 
 TEST_F(RunVerdictTest, WithoutSelectionOrEvaluationsItSaysWhatThereIs) {
@@ -251,8 +251,8 @@ TEST_F(RunVerdictTest, WithoutSelectionOrEvaluationsItSaysWhatThereIs) {
 }
 
 // Each document begins with a word that the model does not know, and the first half of them are
-// trained. A question tested has its document's first word, so that BM25 finds it, and the word that
-// was trained for it.
+// trained. A question tested has its document's first word, so that BM25 finds it, and the word
+// that was trained for it.
 class RankingVerdictTest : public RunVerdictTest {
  protected:
   RankingVerdictTest() {
@@ -285,9 +285,8 @@ TEST_F(RankingVerdictTest, IsSetBesideBm25AndDocumentsThatTrainingSaw) {
   EXPECT_THAT(verdict.to_line(),
               MatchesRegex("verdict: helped, but only on documents that training saw \\(others "
                            "(undecided|hurt), [+-][0-9.]+\\), still below BM25 \\([0-9.]+ against "
-                           "95.00\\): do not use; test mrr "
-                           "[0-9.]+ -> [0-9.]+ \\([+][0-9.]+, 95 % interval [+][0-9.]+ to "
-                           "[+][0-9.]+, 40 queries\\)"));
+                           "95.00\\): do not use; test mrr [0-9.]+ -> [0-9.]+ \\([+][0-9.]+, 95 % "
+                           "interval [+][0-9.]+ to [+][0-9.]+, 40 queries\\)"));
   EXPECT_THAT(verdict.details(),
               ElementsAre(HasSubstr("training saw: test mrr"), HasSubstr("did not see: test mrr"),
                           StartsWith("with BM25, start and trained model: test mrr"),
@@ -295,7 +294,7 @@ TEST_F(RankingVerdictTest, IsSetBesideBm25AndDocumentsThatTrainingSaw) {
   EXPECT_EQ(verdict.find("seen")->examples, 20);
   EXPECT_GT(verdict.find("seen")->difference(), 0.2);
   EXPECT_EQ(result.reports.size(), 1u);  // none that nobody asked for
-  // Query by query it stands in files.
+  // Files have it query by query.
   for (const auto& [folder, value] :
        {std::make_pair("", verdict.gains[0].trained[0]),
         std::make_pair("start/", verdict.gains[0].start[0]), std::make_pair("bm25/", 0.95)}) {

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/selection.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "simile/core/check.h"
+#include "simile/core/text_table.h"
 
 namespace simile {
 
 EarlyStopOptions selection_rules(const SelectionOptions& options) {
   EarlyStopOptions rules = options.early_stop;
   if (rules.direction != "auto") return rules;
-  const bool is_loss = !options.metric.empty() && is_loss_metric(options.metric[0]);
-  rules.direction = is_loss ? "min" : "max";
+  const bool is_low = !options.metric.empty() && better_end(options.metric[0]) == Better::kLower;
+  rules.direction = is_low ? "min" : "max";
   return rules;
 }
 
@@ -93,11 +92,11 @@ std::vector<CurvePoint> mean_curve(const RunLog& log, const std::vector<std::str
   return mean;
 }
 
-// What the values after the first did.
+// The changes of the values after the first.
 struct Moves {
   explicit Moves(const StageCourse& course) {
     const double start = course.values[0].y;
-    tolerance = course.is_loss ? kHardlyMoved * std::abs(start) : kHardlyMoved;
+    tolerance = course.is_fraction ? kHardlyMoved : kHardlyMoved * std::abs(start);
     for (size_t i = 1; i < course.values.size(); ++i) {
       const double gain = (course.values[i].y - start) * (course.lower_is_better ? -1 : 1);
       largest = std::max(largest, std::abs(gain));
@@ -122,6 +121,15 @@ bool is_loss_metric(const std::string& metric) {
   return metric.rfind(std::string(kLossEvaluation) + ".", 0) == 0;
 }
 
+bool is_shown_as_fraction(const std::string& metric) {
+  return !is_loss_metric(metric) && is_fraction(split_figure_name(metric).metric);
+}
+
+Better better_end(const std::string& metric) {
+  return is_loss_metric(metric) ? Better::kLower
+                                : find_metric_row(split_figure_name(metric).metric).better;
+}
+
 std::string name_metrics(const std::vector<std::string>& metrics) {
   return fmt::format("{}{}", metrics.size() > 1 ? "mean of " : "", fmt::join(metrics, ", "));
 }
@@ -136,9 +144,8 @@ double selection_value(const std::vector<Report>& reports,
 }
 
 std::string describe_selection(const SelectionOptions& options, double value, bool is_best) {
-  const bool is_loss = selection_rules(options).direction == "min";
   return fmt::format("{} {}{}", name_metrics(options.metric),
-                     is_loss ? fmt::format("{:.4f}", value) : fmt::format("{:.2f}", 100 * value),
+                     show_figure(value, is_shown_as_fraction(options.metric[0])),
                      is_best ? " (best so far)" : "");
 }
 
@@ -194,7 +201,7 @@ StageCourse read_stage_course(const std::string& log_path, const StageOptions& o
   StageCourse course;
   course.stage = options.name;
   course.metric = name_metrics(metrics);
-  course.is_loss = !metrics.empty() && is_loss_metric(metrics[0]);
+  course.is_fraction = metrics.empty() || is_shown_as_fraction(metrics[0]);
   course.lower_is_better = selection_rules(options.selection).direction == "min";
   course.learning_rate = options.learning_rate;
   course.steps = log.steps;
@@ -203,9 +210,7 @@ StageCourse read_stage_course(const std::string& log_path, const StageOptions& o
   return course;
 }
 
-std::string StageCourse::show(double value) const {
-  return is_loss ? fmt::format("{:.4f}", value) : fmt::format("{:.2f}", 100 * value);
-}
+std::string StageCourse::show(double value) const { return show_figure(value, is_fraction); }
 
 std::vector<std::string> likely_causes(const StageCourse& course) {
   if (course.steps == 0) return {"no step was taken: `steps` and `epochs` of the stage are 0"};
@@ -218,7 +223,7 @@ std::vector<std::string> likely_causes(const StageCourse& course) {
   }
   std::vector<std::string> causes;
   const Moves moves(course);
-  if (!course.is_loss && !course.lower_is_better && course.values[0].y >= kAlmostPerfect) {
+  if (course.is_fraction && !course.lower_is_better && course.values[0].y >= kAlmostPerfect) {
     causes.push_back(
         fmt::format("the start is almost at its best already ({} of 100): little is left to gain",
                     course.show(course.values[0].y)));
@@ -239,10 +244,9 @@ std::vector<std::string> likely_causes(const StageCourse& course) {
   } else if (moves.all_worse) {
     const std::string because =
         course.loss_change && !has_fallen ? ", and " + show_change(course) : "";
-    causes.push_back(
-        fmt::format("the learning rate {:g} is too high: {} was worse at every evaluation from the "
-                    "first on{}; try learning_rate {:g}",
-                    course.learning_rate, course.metric, because, course.learning_rate / 10));
+    causes.push_back(fmt::format(
+        "the learning rate {:g} is too high: {} was worse at every evaluation{}; try {:g}",
+        course.learning_rate, course.metric, because, course.learning_rate / 10));
     causes.push_back(
         fmt::format("the training data do not fit what {} asks{}: are the pairs, their labels and "
                     "columns, and the loss those of the evaluation's task?",
@@ -254,20 +258,18 @@ std::vector<std::string> likely_causes(const StageCourse& course) {
                     "more data, or a learning rate other than {:g}, may bring a gain",
                     course.metric, course.show(moves.largest), course.learning_rate));
   }
-  // The standard error of a mean of so many numbers, half of them 0 and half of them 1.
+  // The standard error of a mean of that many numbers, half of them 0 and half of them 1.
   const double noise = 0.5 / std::sqrt(static_cast<double>(course.examples));
-  if (!course.is_loss && course.examples > 0 && moves.largest > moves.tolerance &&
+  if (course.is_fraction && course.examples > 0 && moves.largest > moves.tolerance &&
       moves.largest < noise) {
     causes.push_back(
-        fmt::format("{} examples hardly tell differences of {}: an evaluation with more of them "
-                    "may show a gain",
+        fmt::format("{} examples hardly tell differences of {}: more of them may show a gain",
                     course.examples, course.show(moves.largest)));
   }
   const size_t later = course.values.size() - 1;
   if (later <= 2 && moves.largest > moves.tolerance) {
     causes.push_back(
-        fmt::format("{} after the start: better weights may lie between; set selection.every_steps "
-                    "to evaluate more often",
+        fmt::format("{} after the start: better weights may lie between; set selection.every_steps",
                     later == 1 ? "there was one evaluation" : "there were two evaluations"));
   }
   return causes;

@@ -18,21 +18,25 @@ namespace simile {
 // Whether it is a loss of a stage, not a metric of an evaluation.
 bool is_loss_metric(const std::string& metric);
 
+// Whether its values are shown x 100.
+bool is_shown_as_fraction(const std::string& metric);
+
+// Which end of a loss or of EVALUATION.METRIC is better, by the table of metrics.
+Better better_end(const std::string& metric);
+
 // "dev.map", "mean of dev.map, faq.mrr"
 std::string name_metrics(const std::vector<std::string>& metrics);
 
-// options.early_stop with a direction: for `auto`, min for losses and max for metrics.
+// options.early_stop with a direction: for `auto` that of the first metric (better_end()).
 EarlyStopOptions selection_rules(const SelectionOptions& options);
 
-// The mean of `metrics`, each REPORT.METRIC of one of the reports. Errors (kRecipe): a report
-// without that metric.
+// The mean of `metrics`, each REPORT.METRIC of one of the reports. Errors (kRecipe): none has it.
 double selection_value(const std::vector<Report>& reports, const std::vector<std::string>& metrics);
 
 // "mse step 40: dev.spearman 81.20 (best so far)", without the stage and step.
 std::string describe_selection(const SelectionOptions& options, double value, bool is_best);
 
-// That mean of a model's reports as a report, or one without metrics where one of them has none.
-// None of `metrics` is a loss.
+// That mean of a model's reports as a report, without metrics where one has none. No losses.
 Report selection_report(const std::vector<Report>& reports,
                         const std::vector<std::string>& metrics);
 
@@ -49,13 +53,12 @@ class EarlyStop {
  public:
   explicit EarlyStop(const EarlyStopOptions& options) : options_(options) {}
 
-  // Takes the next value; true when it is strictly the best so far (a tie keeps the earlier; what
-  // is not finite is never the best). Patience starts again only when the value is better by more
-  // than minimum_improvement than the value at which it last did.
+  // Takes the next value; true if it is strictly the best so far (a tie keeps the earlier; a value
+  // that is not finite is never the best). Patience starts again only when the value is better by
+  // more than minimum_improvement than the value at which it last did.
   bool update(double value);
 
-  // True after `patience` evaluations in a row without such an improvement; never when patience is
-  // 0.
+  // True after `patience` evaluations in a row without such an improvement; never where it is 0.
   bool should_stop() const {
     return options_.patience > 0 && state_.without_improvement >= options_.patience;
   }
@@ -70,8 +73,8 @@ class EarlyStop {
 
 struct StageCourse {
   std::string stage;
-  std::string metric;  // "dev.map", "mean of dev.map, faq.mrr"
-  bool is_loss = false;
+  std::string metric;       // "dev.map", "mean of dev.map, faq.mrr"
+  bool is_fraction = true;  // which is shown x 100
   bool lower_is_better = false;
   double learning_rate = 0;
   int64_t steps = 0;                  // done
@@ -84,7 +87,7 @@ struct StageCourse {
   }
   const CurvePoint& best() const;  // the first of the best values; there is one at least
 
-  std::string show(double value) const;  // losses as they are, metrics x 100
+  std::string show(double value) const;  // fractions x 100
 
   // There is a value of step 0, and none that is better.
   bool is_start_best() const;
@@ -98,7 +101,7 @@ StageCourse read_stage_course(const std::string& log_path, const StageOptions& o
                               const std::vector<std::string>& metrics);
 
 // Why no later weights were better than those of step 0, the likeliest first: one sentence each,
-// with what to try. For a course whose start is the best, or worse at its end than at its start.
+// with a remedy. For a course whose start is the best, or worse at its end than at its start.
 std::vector<std::string> likely_causes(const StageCourse& course);
 
 }  // namespace simile

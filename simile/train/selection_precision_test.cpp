@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is evaluated in `selection.precision`, and what in fp32 all the same.
+// Which evaluations use `selection.precision`, and which use fp32 regardless.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

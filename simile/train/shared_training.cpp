@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/shared_training.h"
 
-#include <fmt/format.h>
 #include <torch/autograd.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
@@ -46,15 +44,11 @@ void SharedGradients::cut_ranges() {
     return is_finished_.assign(1, 0);
   }
   std::vector<Range> others;
-  int64_t part = -2, longest = 0;  // -1 is that of an encoder without parts
   for (const ParameterSlot& slot : encoder_layout(encoder_->shape())) {
     const int64_t end = slot.offset + slot.size;
     std::vector<Range>& ranges = slot.layer < 0 ? others : ranges_;
-    if (slot.part != part) {  // the first of each part
-      part = slot.part;
-      tables_.push_back(deferred_table(slot));
-      row_floats_ += tables_.back().columns;
-      longest = std::max(longest, tables_.back().rows);
+    if (slot.offset == 0) {
+      table_ = deferred_table(slot);
     } else if (!ranges.empty() && ranges.back().layer == slot.layer &&
                ranges.back().end == slot.offset) {
       ranges.back().end = end;
@@ -65,11 +59,11 @@ void SharedGradients::cut_ranges() {
   std::reverse(ranges_.begin(), ranges_.end());
   ranges_.insert(ranges_.end(), others.begin(), others.end());
   is_finished_.assign(ranges_.size(), 0);
-  is_noted_.assign(static_cast<size_t>(longest), 0);
+  is_noted_.assign(static_cast<size_t>(table_.rows), 0);
 }
 
 void SharedGradients::note_rows(const std::vector<int32_t>& ids) {
-  if (tables_.empty()) return;
+  if (table_.rows == 0) return;
   for (const int32_t id : ids) is_noted_[static_cast<size_t>(id)] = 1;
 }
 
@@ -95,16 +89,12 @@ void SharedGradients::send(size_t end) {
   }
 }
 
-// The rows of all tables side by side; those of a shorter table end earlier.
 void SharedGradients::move_rows(const std::vector<int64_t>& rows, float* buffer, bool back) const {
   float* const gradients = encoder_->gradients().data_ptr<float>();
   for (size_t i = 0; i < rows.size(); ++i) {
-    float* copy = buffer + static_cast<int64_t>(i) * row_floats_;
-    for (const DeferredTable& table : tables_) {
-      float* const row = gradients + table.offset + rows[i] * table.columns;
-      if (rows[i] < table.rows) std::copy_n(back ? copy : row, table.columns, back ? row : copy);
-      copy += table.columns;
-    }
+    float* const copy = buffer + static_cast<int64_t>(i) * table_.columns;
+    float* const row = gradients + table_.offset + rows[i] * table_.columns;
+    std::copy_n(back ? copy : row, table_.columns, back ? row : copy);
   }
 }
 
@@ -116,7 +106,7 @@ void SharedGradients::add_up() {
   for (size_t row = 0; row < is_noted_.size(); ++row) {
     if (is_noted_[row] != 0) rows.push_back(static_cast<int64_t>(row));
   }
-  const int64_t in_rows = static_cast<int64_t>(rows.size()) * row_floats_;
+  const int64_t in_rows = static_cast<int64_t>(rows.size()) * table_.columns;
   int64_t in_extras = 0;
   for (const TrainedTensor& extra : extras_) in_extras += extra.gradient.numel();
   const torch::Tensor buffer = torch::zeros({in_rows + in_extras + 1});
@@ -165,7 +155,7 @@ class GatheredRows : public torch::autograd::Function<GatheredRows> {
 
 namespace fs = std::filesystem;
 
-// The files of a run's folder that training goes on from.
+// The files of a run's folder that training resumes from.
 std::vector<std::string> list_sent(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code ignored;
@@ -226,6 +216,10 @@ void check_equal(ProcessGroup& group, const std::string& what, const std::string
 
 void check_shared_options(const TrainOptions& options, int64_t processes) {
   for (const StageOptions& stage : options.stages) {
+    SIMILE_CHECK(stage.minutes == 0, ErrorKind::kRecipe,
+                 "stage '{}': `minutes` plans the steps by the speed of one process; give steps or "
+                 "epochs to several",
+                 stage.name);
     for (const ObjectiveOptions& objective : stage.objectives) {
       SIMILE_CHECK(objective.batch_size >= processes, ErrorKind::kRecipe,
                    "stage '{}': {} processes share each batch, and `batch_size: {}` "

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several processes do beside one process. Before the first step: all have the same recipe and
-// program, and what rank 0 goes on from. In each step: the gradients of all shares of a batch
-// become one sum, and a wish to stop is granted to all after the same step.
+// The additional work of several processes. Before the first step, all check that they have the
+// same recipe and program, and take the state that rank 0 resumes from. In each step, the gradients
+// of a batch's shares become one sum, and a request to stop takes effect in all after the same
+// step.
 //
-// Every process computes the losses from all vectors of a batch, so that what is trained beside the
-// encoder, heads and temperatures, gets its whole gradient in each of them; that of rank 0 counts.
+// Every process computes the losses from all vectors of a batch, so heads and temperatures get
+// their whole gradient in each process; that of rank 0 counts.
 #pragma once
 
 #include <torch/types.h>
@@ -25,8 +26,8 @@
 
 namespace simile {
 
-// Passes on what it is told. ErrorKind::kInterrupted, which `events` may throw from progress(),
-// waits until all processes have heard of it in a step's sum; then it is thrown in all of them.
+// Forwards all events. ErrorKind::kInterrupted, which `events` may throw from progress(), waits
+// until all processes have heard of it in a step's sum; then it is thrown in all of them.
 class SharedEvents : public EventSink {
  public:
   explicit SharedEvents(EventSink& events) : events_(events) {}
@@ -34,7 +35,7 @@ class SharedEvents : public EventSink {
   void warning(const std::string& message) override { events_.warning(message); }
   void progress(const Progress& progress) override;
 
-  // False: interruptions are passed on at once, as the others do not take part in what follows.
+  // False: interruptions are forwarded at once, as the others do not take part in what follows.
   void share(bool shares) { shares_ = shares; }
 
   bool wants_to_stop() const { return wants_; }
@@ -60,13 +61,12 @@ class SharedGradients {
   SharedGradients(const SharedGradients&) = delete;
   SharedGradients& operator=(const SharedGradients&) = delete;
 
-  // The ids of all texts of a batch, this process's or not: of the encoder's tables by token ids,
-  // of which a joined one has several, the rows that may have a gradient. Several calls before
-  // add_up() add up.
+  // The ids of all texts of a batch, this process's or not: the rows of the table by token ids that
+  // may have a gradient. Several calls before add_up() add up.
   void note_rows(const std::vector<int32_t>& ids);
 
-  // Before the last backward pass of a step, through one forward pass, in the processes that have
-  // one: the sums of layers that it has finished begin while it goes on with those below.
+  // Call before the last backward pass of a step, through one forward pass, in the processes that
+  // have one: the sums of finished layers begin while it continues with the layers below.
   void overlap();
 
   // After the backward pass of all parts of a step, before the optimiser's.
@@ -84,12 +84,11 @@ class SharedGradients {
   SharedProcesses processes_;
   TrainableEncoder* encoder_;
   std::vector<TrainedTensor> extras_;
-  std::vector<DeferredTable> tables_;  // whose noted rows alone are summed; none on a device
-  std::vector<Range> ranges_;          // all else, in the order of their sums, the same everywhere
-  std::vector<char> is_finished_;      // [ranges]
-  size_t sent_ = 0;                    // ranges whose sum has begun
-  int64_t row_floats_ = 0;             // of a row of all tables
-  std::vector<char> is_noted_;         // [rows of the longest table]
+  DeferredTable table_;            // whose noted rows alone are summed; none on a device
+  std::vector<Range> ranges_;      // all else, in the order of their sums, the same everywhere
+  std::vector<char> is_finished_;  // [ranges]
+  size_t sent_ = 0;                // ranges whose sum has begun
+  std::vector<char> is_noted_;     // [rows of the table]
 };
 
 // The vectors [0, E] of a process without a text, where the others' are.
@@ -105,18 +104,18 @@ Matrix<float> embed_in_shares(
     ProcessGroup& group, const std::vector<std::vector<int32_t>>& texts,
     const std::function<Matrix<float>(const std::vector<std::vector<int32_t>>&)>& embed);
 
-// Errors (kFailed): what `ours` is not the same in all processes; `what` names it: "the training
-// data".
+// Errors (kFailed): `ours` is not the same in all processes; `what` names it: "the training data".
 void check_equal(ProcessGroup& group, const std::string& what, const std::string& ours);
 
-// Errors (kRecipe): what cannot be trained in so many processes: a batch of fewer examples.
+// Errors (kRecipe): recipes that so many processes cannot train: a batch of fewer examples.
 void check_shared_options(const TrainOptions& options, int64_t processes);
 
 // Errors (kInput): another recipe or program than rank 0's, with the first keys that differ.
 void check_shared_recipe(ProcessGroup& group, const TrainOptions& options);
 
-// Rank 0 sends what a run in `folder` goes on from, states, kept stages and mined negatives, to the
-// others, which write it to theirs. Machines need no file system in common. Errors: kIo.
+// Rank 0 sends the files that a run in `folder` resumes from (states, kept stages and mined
+// negatives) to the others, which write them to their folders. No shared file system is needed.
+// Errors: kIo.
 void send_run(ProcessGroup& group, const std::string& folder);
 
 }  // namespace simile

@@ -13,7 +13,6 @@
 
 #include "simile/core/parallel.h"
 #include "simile/report/run_folder.h"
-#include "simile/train/detail/joined_test.h"
 #include "simile/train/detail/process_test.h"
 #include "simile/train/detail/run_test.h"
 #include "simile/train/train_options.h"
@@ -189,16 +188,6 @@ TEST_F(SharedTrainingTest, UsedRowsOfAStaticTableAreThoseOfAllShares) {
   }
 }
 
-TEST_F(SharedTrainingTest, AJoinedEncoderTrainsAsInOneProcess) {
-  testing::save_joined(folder_);
-  for (const char* rows : {"all", "used"}) {
-    expect_shared(
-        {"architecture={}", "tokenizer=", "max_length=0", "attention_dropout=0",
-         "model=" + path("joined"), "stages.0.epochs=2",
-         fmt::format("stages.0.optimizer={{name: adamw, rows: {}, epsilon: 1e-4}}", rows)});
-  }
-}
-
 // A penalty that is no rounding error, and a step that leaves tokens with hardly a gradient, whose
 // direction is one, where they are.
 TEST_F(SharedTrainingTest, SmoothnessIsThatOfTheWholeBatch) {
@@ -276,7 +265,7 @@ TEST_F(SharedTrainingTest, RefusesBeforeTheFirstStepWhatDoesNotFit) {
   EXPECT_FALSE(folder_exists(path("bad")));
 }
 
-// Tells what it is told to, and computes nothing.
+// Reports given gradients as done, and computes nothing.
 class ToldEncoder final : public TrainableEncoder {
  public:
   explicit ToldEncoder(const EncoderShape& shape)
@@ -299,7 +288,7 @@ class ToldEncoder final : public TrainableEncoder {
   GradientsDone done_;
 };
 
-// Of three processes the last has no text, and so no backward pass.
+// The last of three processes has no text, and so no backward pass.
 TEST_F(SharedTrainingTest, SumsOfFinishedLayersBeginAtOnce) {
   as_processes(3, [](ProcessGroup& group) {
     EncoderShape shape;

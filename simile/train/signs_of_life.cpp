@@ -3,14 +3,13 @@
 
 #include "simile/train/detail/signs_of_life.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <future>
-#include <utility>
+#include <thread>
 #include <vector>
 
 namespace simile::detail {
@@ -40,8 +39,7 @@ std::vector<Sign> read_signs(c10d::Store& store, int64_t size) {
   return signs;
 }
 
-// Describes the ranks that keep the others waiting; "" where none stands out. `calls`: those begun
-// here.
+// Describes the ranks that keep the others waiting; "" where none does. `calls`: begun here.
 std::string describe_silent(const std::vector<Sign>& before, const std::vector<Sign>& after,
                             int64_t calls) {
   std::vector<size_t> silent, behind;
@@ -55,38 +53,40 @@ std::string describe_silent(const std::vector<Sign>& before, const std::vector<S
   }
   if (behind.empty()) return "";
   return fmt::format(
-      "rank {} lives but has not come this far: look what it does, or raise --timeout",
+      "rank {} is alive but still behind; check what it is doing, or raise --timeout",
       fmt::join(behind, ", "));
 }
 
 }  // namespace
 
-Pulse::Pulse(StorePointer store, int64_t rank)
-    : store_(std::move(store)), rank_(rank), thread_([this] { run(); }) {}
-
-Pulse::~Pulse() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ends_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
+Pulse::Pulse(const StorePointer& store, int64_t rank) : state_(std::make_shared<State>()) {
+  std::thread([store, rank, state = state_, ends = state_->ends.get_future()] {
+    run(*store, rank, *state, ends);
+    state->ended = true;
+  }).detach();
 }
 
-void Pulse::run() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (int64_t beat = 0; !ends_; ++beat) {
-    const std::string text = fmt::format("{} {}", beat, calls_.load());
+Pulse::~Pulse() {
+  state_->ends.set_value();
+  for (int i = 0; i < 100 && !state_->ended; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void Pulse::run(c10d::Store& store, int64_t rank, const State& state,
+                const std::future<void>& ends) {
+  for (int64_t beat = 0;; ++beat) {
+    const std::string text = fmt::format("{} {}", beat, state.calls.load());
     try {
-      store_->set(sign_key(rank_), {text.begin(), text.end()});
+      store.set(sign_key(rank), std::vector<uint8_t>(text.begin(), text.end()));
     } catch (const std::exception&) {
       return;  // rank 0 has ended, of which the calls tell
     }
-    wake_.wait_for(lock, kBeat, [this] { return ends_; });
+    if (ends.wait_for(kBeat) == std::future_status::ready) return;
   }
 }
 
-// The store is asked from a thread that is left behind where rank 0, which holds it, hangs.
+// A separate thread reads the store; if rank 0, which holds it, hangs, the thread is abandoned.
 std::string find_silent(const StorePointer& store, int64_t size, int64_t calls) {
   auto answer = std::make_shared<std::promise<std::string>>();
   std::future<std::string> found = answer->get_future();
@@ -118,7 +118,7 @@ void FirstWatch::look(c10d::Store& store, int64_t time, State& state) {
         state.beats = signs[0].beats;
         ++state.changes;
       }
-      // Asked in this order: who has left had said before that it was ready.
+      // Asked in this order: a process that has left was ready before.
       const bool has_left = store.add("left", 0) > 0;
       state.is_ready = store.check({ready_key(time)});
       state.has_left = has_left;

@@ -3,8 +3,6 @@
 
 #include <torch/utils.h>
 
-#include <string>
-
 #include "simile/core/check.h"
 #include "simile/kernel/sequence_encoders.h"
 #include "simile/nn/head.h"
@@ -74,7 +72,7 @@ torch::Tensor Smoothing::penalty(const StepBatch& batch, const LossInput& clean)
   torch::Tensor sum;
   if (options_.weight > 0) {
     const int64_t tokens = batch.chunks.empty() ? 0 : batch.chunks.front().packed.tokens();
-    const int64_t width = perturbed_size(weights_.encoder().shape());
+    const int64_t width = weights_.encoder().shape().hidden;
     const SiarResult result = siar_penalty(
         options_, output,
         [&](const torch::Tensor& delta, bool for_perturbation) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smoothness-inducing regularisation of a training step (simile/loss/siar.h) for the encoder and
-// heads of a run.
+// Smoothness-inducing regularisation of a training step (simile/loss/siar.h), encoder and heads.
 #pragma once
 
 #include <torch/types.h>
@@ -33,16 +32,15 @@ struct StepBatch {
 class Smoothing {
  public:
   // The moving average starts from the weights as they are. `seed` is that of the noise. `group`:
-  // the processes that share each batch, null for one alone; all of them make the same calls.
-  // `settings` outlive this.
+  // the processes that share each batch and make the same calls, or null. `settings` outlive this.
   Smoothing(const SiarOptions& options, ModelWeights& weights, const ModelSettings& settings,
             uint64_t seed, ProcessGroup* group = nullptr);
 
   bool is_on() const { return options_.weight > 0 || has_average(); }
   bool has_average() const { return options_.bregman > 0; }
 
-  // What is added to the loss of a batch, of which `clean` is the forward pass: not defined when
-  // the perturbation was not finite and there is nothing else to add. Leaves gradients alone. The
+  // The penalty to add to the loss of a batch with the forward pass `clean`; undefined if the
+  // perturbation was not finite and there is nothing else to add. Leaves gradients alone. The
   // batch, or this process's share of it, is one chunk, or none where the share is empty.
   torch::Tensor penalty(const StepBatch& batch, const LossInput& clean);
 
@@ -51,8 +49,7 @@ class Smoothing {
 
   int64_t skipped() const { return skipped_; }  // perturbations that were not finite
 
-  // For a checkpoint: the moving average, empty without a Bregman term. Errors (kInput): another
-  // number of weights.
+  // For a checkpoint: the moving average, or empty. Errors (kInput): another number of weights.
   std::vector<float> average() const;
   void load_state(const std::vector<float>& average, int64_t skipped);
 

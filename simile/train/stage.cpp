@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/stage.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -10,14 +9,13 @@
 #include <numeric>
 #include <set>
 
-#include "simile/batch/mixing.h"
+#include "simile/batch/plan.h"
 #include "simile/core/check.h"
 #include "simile/core/random.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/kernel/matrix_product.h"
 #include "simile/nn/head.h"
 #include "simile/nn/trainable_encoder.h"
-#include "simile/train/gradient_cache.h"
 
 namespace simile {
 namespace {
@@ -86,7 +84,7 @@ int64_t count_tokens(const TrainingSet& set, const std::vector<int32_t>& texts, 
   return tokens;
 }
 
-// What each part counts in a step, see Stage::step(); their sum is 1.
+// The weight of each part in a step, see Stage::step(); their sum is 1.
 std::vector<double> part_shares(const std::vector<StepPart>& parts) {
   std::map<size_t, std::pair<double, double>> totals;  // of an objective: parts and examples
   for (const StepPart& part : parts) {
@@ -112,8 +110,7 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
       objectives_(make_objectives(options, model, data)),
       optimizer_(place_optimizer(
           options.optimizer, options.frozen ? nullptr : &model.weights.encoder(),
-          trained_tensors(options, objectives_, model.weights), model.weights.placement(),
-          EmbeddingGradient::kRows, options.static_factor())),
+          trained_tensors(options, objectives_, model.weights), model.weights.placement())),
       smoothing_(options.siar, model.weights, model.settings,
                  stream_key(model.seed, "siar/" + options.name),
                  model.processes == nullptr ? nullptr : &model.processes->group),
@@ -122,6 +119,15 @@ Stage::Stage(const StageOptions& options, const TrainedModel& model,
   if (model.processes != nullptr) {
     shared_.emplace(*model.processes, options.frozen ? nullptr : &model.weights.encoder(),
                     trained_tensors(options, objectives_, model.weights));
+  }
+  for (size_t i = 0; i < options_.objectives.size(); ++i) {
+    const ObjectiveOptions& objective = options_.objectives[i];
+    if (objective.teacher_tokens == 0) continue;
+    SIMILE_CHECK(model.processes == nullptr, ErrorKind::kRecipe,
+                 "stage '{}': `teacher_tokens` is for one process; set it to 0, or train in one",
+                 options_.name);
+    token_teachers_.try_emplace(i, objective.teachers.front(), objective.teacher_precision,
+                                model.tokenizer, model.settings, events);
   }
   int64_t pairs = 0;
   for (const int32_t objective : mix_epoch(0)) {
@@ -199,9 +205,10 @@ StepBatch Stage::make_batch(int64_t number, const Objective& objective,
   return batch;
 }
 
-torch::Tensor Stage::encode(const BatchChunk& chunk) {
-  return pool_tokens(model_.weights.encoder().forward(chunk.packed, chunk.dropout),
-                     chunk.packed.offsets, model_.settings.pooling);
+torch::Tensor Stage::encode(const BatchChunk& chunk, torch::Tensor* hidden) {
+  const torch::Tensor states = model_.weights.encoder().forward(chunk.packed, chunk.dropout);
+  if (hidden != nullptr) *hidden = states;
+  return pool_tokens(states, chunk.packed.offsets, model_.settings.pooling);
 }
 
 Stage::BatchVectors Stage::embed(const StepBatch& batch) {
@@ -209,7 +216,11 @@ Stage::BatchVectors Stage::embed(const StepBatch& batch) {
   if (options_.frozen) return {embed_without_dropout(set, set.texts_of(batch.examples)), false, {}};
   if (shared_) return embed_share(batch);
   for (const BatchChunk& chunk : batch.chunks) optimizer_->prepare_rows(chunk.packed.ids);
-  if (batch.chunks.size() == 1) return {encode(batch.chunks.front()), false, {}};
+  if (batch.chunks.size() == 1) {
+    BatchVectors result;
+    result.vectors = encode(batch.chunks.front(), &result.hidden);
+    return result;
+  }
   const torch::Tensor vectors =
       encode_without_graph(batch.chunks, [this](const BatchChunk& chunk) { return encode(chunk); });
   return {vectors.requires_grad_(true), true, {}};
@@ -340,7 +351,9 @@ std::vector<Stage::PartLoss> Stage::add_all_gradients(int64_t step,
 }
 
 bool Stage::halve_chunks(const StepPart& part) {
-  if (options_.frozen || smoothing_.is_on()) return false;
+  if (options_.frozen || smoothing_.is_on() || token_teachers_.count(part.objective) > 0) {
+    return false;
+  }
   Objective& objective = objectives_[part.objective];
   const TrainingSet& set = *objective.data().train.examples;
   const std::vector<int32_t> texts = set.texts_of(part.examples);
@@ -355,8 +368,7 @@ bool Stage::halve_chunks(const StepPart& part) {
   return true;
 }
 
-// The gradients of one part, whose number among all parts of the stage tells its masks from those
-// of others.
+// The gradients of one part; its number among the stage's parts makes its masks differ from others.
 Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, double share,
                                      bool ends_step) {
   const Objective& objective = objectives_[part.objective];
@@ -366,6 +378,11 @@ Stage::PartLoss Stage::add_gradients(int64_t number, const StepPart& part, doubl
       objective.read(objective.data().train, part.examples, embedded.vectors, batch.head_dropout);
   input.products = model_.weights.placement().loss_products();
   PartLoss result{objective.loss()(input), {}};
+  if (const auto teacher = token_teachers_.find(part.objective); teacher != token_teachers_.end()) {
+    result.loss =
+        result.loss + objective.options().teacher_tokens *
+                          teacher->second.loss(embedded.hidden, batch.chunks.front().packed);
+  }
   const double weight = objective.options().weight * share;
   torch::Tensor total = weight == 1 ? result.loss : result.loss * weight;
   if (smoothing_.is_on()) {

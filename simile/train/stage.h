@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stage of a recipe, ready to step: its objectives and how they take turns, optimiser and
-// schedule.
+// One stage of a recipe, ready to step: its objectives, their turns, optimiser and schedule.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +19,13 @@
 #include "simile/train/placement.h"
 #include "simile/train/shared_training.h"
 #include "simile/train/smoothing.h"
+#include "simile/train/token_teacher.h"
 #include "simile/train/train_options.h"
 #include "simile/train/training_set.h"
 
 namespace simile {
 
-// What a stage trains: lives as long as the run.
+// The model that a stage trains; lives as long as the run.
 struct TrainedModel {
   ModelWeights& weights;
   const Tokenizer& tokenizer;
@@ -43,22 +43,22 @@ struct StepPart {
 
 class Stage {
  public:
-  // `data` is that of options.objectives, in their order, and outlives this; the stage's name tells
-  // its random streams from those of others. Errors (kRecipe): a head that does not exist; a loss
-  // that does not fit its head or teachers.
+  // `data` is that of options.objectives, in their order, and outlives this; the stage's name
+  // separates its random streams from those of other stages. Errors (kRecipe): a head that does not
+  // exist; a loss that does not fit its head or teachers.
   Stage(const StageOptions& options, const TrainedModel& model,
         const std::vector<ObjectiveData>& data, EventSink& events);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }  // of all objectives, mixed
   int64_t steps_per_epoch() const;  // a step does not reach into the next epoch
   int64_t total_steps() const;
-  double pairs_per_step() const { return pairs_per_step_; }  // were every batch full, on average
+  void plan_steps(int64_t steps) { options_.steps = steps; }  // in all, from now on
+  double pairs_per_step() const { return pairs_per_step_; }   // were every batch full, on average
 
   // The number of the objective that each batch of an epoch is taken from.
   std::vector<int32_t> mix_epoch(int64_t epoch) const;
 
-  // The batches of an epoch of one objective; orders that compare vectors embed its texts with the
-  // weights as they are.
+  // The batches of an objective's epoch; orders that compare vectors embed with the weights of now.
   Batches plan_epoch(size_t objective, int64_t epoch);
 
   // One step on the gradients of all parts: of each objective the mean over its examples, of
@@ -68,8 +68,7 @@ class Stage {
   StepResult step(int64_t step, const std::vector<StepPart>& parts);
 
   // The losses on the objectives' dev data, without dropout: one metric for each objective that has
-  // some, and `all`, their weighted sum; nothing where none has. The optimiser's rows must be up to
-  // date (Optimizer::flush_rows()).
+  // some, and `all`, their weighted sum; or nothing. After Optimizer::flush_rows().
   std::optional<Report> measure_losses();
 
   Optimizer& optimizer() { return *optimizer_; }
@@ -79,17 +78,19 @@ class Stage {
  private:
   StepBatch make_batch(int64_t number, const Objective& objective,
                        const std::vector<int32_t>& examples) const;
-  torch::Tensor encode(const BatchChunk& chunk);  // and pool
+  // And pool; `hidden` gets the states of tokens.
+  torch::Tensor encode(const BatchChunk& chunk, torch::Tensor* hidden = nullptr);
   // Vectors of a batch that a loss takes. Where `is_leaf`, carry() takes their gradient on.
   struct BatchVectors {
     torch::Tensor vectors;
     bool is_leaf = false;
-    torch::Tensor own;  // this process's, where they are one chunk; else not defined
+    torch::Tensor own;          // this process's, where they are one chunk; else not defined
+    torch::Tensor hidden = {};  // states of tokens, of a batch in one chunk
   };
   BatchVectors embed(const StepBatch& batch);
   BatchVectors embed_share(const StepBatch& batch);
   void carry(const StepBatch& batch, const BatchVectors& embedded, bool ends_step);
-  // What a part of a step gave, on the device: read when the device was given all of its work.
+  // The losses of a part of a step, on the device; read after all work of the step was queued.
   struct PartLoss {
     torch::Tensor loss, penalty;  // one number each; the second not defined where there is none
   };
@@ -109,6 +110,7 @@ class Stage {
   TrainedModel model_;
   EventSink& events_;
   std::vector<Objective> objectives_;
+  std::map<size_t, TokenTeacher> token_teachers_;  // by objective
   std::unique_ptr<Optimizer> optimizer_;
   Smoothing smoothing_;
   std::optional<SharedGradients> shared_;  // of several processes

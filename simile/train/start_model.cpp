@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/start_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
-#include <utility>
+#include <numeric>
+#include <set>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/half.h"
-#include "simile/core/matrix.h"
-#include "simile/data/line_reader.h"
-#include "simile/data/text_list.h"
-#include "simile/derive/ppmi_start.h"
+#include "simile/derive/convert.h"
 #include "simile/encode/sentence_encoder.h"
 #include "simile/model/encoder_reader.h"
 #include "simile/model/encoder_tensors.h"
@@ -26,10 +23,7 @@ namespace simile {
 namespace {
 
 constexpr int64_t kDefaultMaxLength = 90;  // BSC section 5.2
-
-std::string folder_of(const std::string& path) {
-  return std::filesystem::path(path).parent_path().string();
-}
+constexpr const char* kArchitecture = "the recipe's `architecture`";
 
 // The weights of `saved`, or random ones where it is null.
 std::vector<float> head_weights(const HeadSettings& head, const SavedHead* saved, int64_t hidden,
@@ -60,6 +54,7 @@ void add_heads(const TrainOptions& options, const std::vector<SavedHead>& saved,
     if (!is_listed) start.heads.push_back(head.settings);
   }
   for (const HeadSettings& head : start.heads) {
+    if (by_name[head.name] == nullptr) start.new_heads.push_back(head.name);
     const std::vector<float> weights =
         head_weights(head, by_name[head.name], start.settings.embedding_size(),
                      static_cast<uint64_t>(options.seed));
@@ -67,13 +62,12 @@ void add_heads(const TrainOptions& options, const std::vector<SavedHead>& saved,
   }
 }
 
-// Training computes what follows the encoder anew, and knows pooling, heads and Normalize.
+// Training has its own code for the modules after the encoder: pooling, heads and Normalize.
 void check_trainable(const ModelFolder& model) {
   const ModelSettings& settings = model.settings;
   SIMILE_CHECK(settings.modules.empty(), ErrorKind::kRecipe,
                "the model '{}' has the module {} after pooling, which training does not support; "
-               "start from its encoder alone (a folder with config.json, weights and tokenizer, "
-               "but without modules.json)",
+               "start from its encoder alone (its folder without modules.json)",
                model.path, module_kind_name(settings.modules[0].kind));
   SIMILE_CHECK(!settings.lower_case, ErrorKind::kRecipe,
                "the model '{}' lower-cases texts before its tokenizer (\"do_lower_case\"), which "
@@ -83,7 +77,6 @@ void check_trainable(const ModelFolder& model) {
 
 std::vector<KeptTensor> read_pooler(const ModelFolder& folder) {
   const EncoderConfig& config = folder.settings.encoder;
-  if (config.is_joined()) return {};
   const std::unique_ptr<TensorSource> source = open_weights(folder.weights_path);
   std::vector<std::string> copied;
   std::vector<KeptTensor> pooler;
@@ -101,11 +94,21 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
   const ModelFolder folder = open_model_folder(options.model, events);
   check_trainable(folder);
   const std::string tokenizer =
-      options.tokenizer.empty() ? folder.tokenizer_path : options.tokenizer;
-  const std::string beside = folder_exists(tokenizer) ? tokenizer : folder_of(tokenizer);
-  StartModel start{
-      Tokenizer::load(tokenizer), read_tokenizer_files(beside), folder.settings, {}, {}};
+      options.tokenizer.empty() ? folder.tokenizer_path : find_tokenizer(options.tokenizer);
+  const std::filesystem::path path = tokenizer;
+  StartModel start{options.tokenizer.empty() ? load_tokenizer(folder, events)
+                                             : Tokenizer::load(tokenizer, events),
+                   read_tokenizer_files(folder_exists(tokenizer) ? path : path.parent_path()),
+                   folder.settings,
+                   {},
+                   {}};
   check_encoder_weights(folder.weights_path, folder.settings.encoder);
+  if (!options.pooling.empty()) {
+    SIMILE_CHECK(!folder.settings.encoder.is_static(), ErrorKind::kRecipe,
+                 "`pooling: {}`: the model '{}' is static, and takes the mean of its tokens",
+                 options.pooling, options.model);
+    start.settings.pooling = parse_pooling_mode(options.pooling);
+  }
   start.weights.resize(
       static_cast<size_t>(encoder_parameter_count(folder.settings.encoder.shape())));
   read_encoder_weights(folder.weights_path, folder.settings.encoder, start.weights.data(), events);
@@ -114,131 +117,93 @@ StartModel load_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
-constexpr size_t kLinesTokenised = 16384;
-
-// Every line of the files that is not blank is a sequence.
-PieceCorpus read_pieces(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
-                        std::vector<uint8_t> kept, int64_t max_tokens) {
-  PieceCorpus corpus(std::move(kept), max_tokens);
-  TextListReader reader(expand_paths(paths), {true});
-  std::vector<std::string> texts;
-  const auto add_texts = [&] {
-    for (const auto& ids : tokenizer.encode_ids_batch(texts)) corpus.add(ids);
-    texts.clear();
-  };
-  for (TextItem item; reader.next(item);) {
-    texts.push_back(std::move(item.text));
-    if (texts.size() == kLinesTokenised) add_texts();
-  }
-  add_texts();
-  return corpus;
-}
-
-// The table [V, H] of a static encoder before its first step, as the recipe's `architecture` says.
-//
-//   random  random directions
-//   ppmi    directions in which tokens of the same neighbourhood are near each other
-//           (simile/derive/ppmi_start.h)
-//
-// With a corpus the length of a row is its token's idf there over the mean, so that rare words
-// decide from the first step; ppmi needs one. Rows of tokens that are no part of a word are zero
-// and stay so (simile/kernel/sequence_encoders.h), unless `punctuation` keeps them; those of special
-// tokens always are. Errors: kRecipe for ppmi without a corpus; kInput for
-// a corpus that cannot be read or is too small.
+// The table [V, H] of a static encoder before its first step: random directions. Rows of tokens that
+// are no part of a word are zero and stay so (simile/kernel/sequence_encoders.h), unless
+// `punctuation` keeps them; those of special tokens always are.
 std::vector<float> static_start(const ArchitectureOptions& architecture, const Tokenizer& tokenizer,
-                                uint64_t seed, EventSink& events) {
+                                uint64_t seed) {
   const int64_t V = tokenizer.vocabulary_size(), H = architecture.hidden;
-  std::vector<uint8_t> kept = find_word_pieces(tokenizer);  // tokens with a row of their own
-  for (size_t id = 0; architecture.punctuation && id < kept.size(); ++id) {
-    kept[id] = tokenizer.is_special(static_cast<int32_t>(id)) ? 0 : 1;
+  std::vector<float> table(static_cast<size_t>(V * H));
+  initialise_encoder_weights(static_encoder_config(V, H, kArchitecture), seed, table.data());
+  const std::vector<uint8_t> words = find_word_pieces(tokenizer);
+  for (int64_t id = 0; id < V; ++id) {
+    const bool is_kept = architecture.punctuation ? !tokenizer.is_special(static_cast<int32_t>(id))
+                                                  : words[static_cast<size_t>(id)] != 0;
+    if (!is_kept) std::fill_n(table.data() + id * H, H, 0.0f);
   }
-  if (architecture.corpus.empty()) {
-    SIMILE_CHECK(architecture.start == "random", ErrorKind::kRecipe,
-                 "`architecture.start: ppmi` counts which tokens stand together; give "
-                 "`architecture.corpus`, files with one text a line, or `start: random`");
-    std::vector<float> table(static_cast<size_t>(V * H));
-    const EncoderConfig config = static_encoder_config(V, H, "the recipe's `architecture`");
-    initialise_encoder_weights(config, seed, table.data());
-    scale_rows(std::vector<float>(static_cast<size_t>(V), 1.0f), kept, table.data(), H);
-    return table;
-  }
-  Tokenizer bare = tokenizer;
-  bare.set_special_tokens(false);
-  const PieceCorpus corpus =
-      read_pieces(architecture.corpus, bare, kept, architecture.ppmi.max_tokens);
-  if (architecture.start == "ppmi") {
-    PpmiOptions options = architecture.ppmi;
-    options.seed = static_cast<int64_t>(seed);
-    return ppmi_start(corpus, H, options, events).values;
-  }
-  return random_start(corpus, H, seed).values;
+  return table;
 }
 
-StartModel make_static_model(const TrainOptions& options, EventSink& events) {
-  StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
-  ModelSettings& settings = start.settings;
-  settings.encoder =
-      static_encoder_config(start.tokenizer.vocabulary_size(), options.architecture.hidden,
-                            "the recipe's `architecture`");
-  settings.encoder.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
-  settings.encoder.variant.saturation = static_cast<float>(options.architecture.saturation);
-  settings.encoder.variant.half_position = static_cast<float>(options.architecture.half_position);
-  settings.pooling.modes.clear();
-  settings.max_length = settings.encoder.shape().longest_sequence();
-  start.weights = static_start(options.architecture, start.tokenizer,
-                               static_cast<uint64_t>(options.seed), events);
-  add_heads(options, {}, start);
-  return start;
+// Gives the tokens of an encoder [V, H] the vectors of a static model, so that at the first step
+// its mean over a text is already near that model's: the layers hardly move it, since they add to
+// their input. Rows of zeros (tokens that are no part of a word) stay random.
+void take_embeddings(const std::string& model, const EncoderConfig& config,
+                     const Tokenizer& tokenizer, float* flat) {
+  constexpr float kDeviation = 0.1f;  // so that positions, with 0.02, do not hide what tokens mean
+  const ModelFolder folder = open_model_folder(model, silent_events());
+  const EncoderConfig& table = folder.settings.encoder;
+  const Tokenizer tokens = Tokenizer::load(folder.tokenizer_path);
+  bool fits =
+      table.is_static() && table.vocabulary == config.vocabulary && table.hidden >= config.hidden;
+  for (int32_t id = 0; fits && id < config.vocabulary; ++id) {
+    fits = tokens.token(id) == tokenizer.token(id);
+  }
+  SIMILE_CHECK(fits, ErrorKind::kRecipe,
+               "`architecture.embeddings: {}` has to be a static model with the tokens of "
+               "`tokenizer` and at least {} numbers for each; found {} tokens and {} numbers",
+               model, config.hidden, table.vocabulary, table.hidden);
+  std::vector<float> rows(static_cast<size_t>(table.vocabulary * table.hidden));
+  read_encoder_weights(folder.weights_path, table, rows.data(), silent_events());
+  const auto row = [&](int64_t id) { return rows.data() + id * table.hidden; };
+  const auto squares = [&](int64_t id) {
+    return std::inner_product(row(id), row(id) + config.hidden, row(id), 0.0);
+  };
+  double sum = 0;
+  int64_t words = 0;
+  for (int64_t id = 0; id < table.vocabulary; ++id) {
+    sum += squares(id);
+    words += squares(id) > 0 ? 1 : 0;
+  }
+  const double numbers = static_cast<double>(words * config.hidden);
+  const auto scale = static_cast<float>(kDeviation / std::sqrt(std::max(sum, 1e-30) / numbers));
+  for (int64_t id = 0; id < table.vocabulary; ++id) {
+    if (squares(id) == 0) continue;
+    std::transform(row(id), row(id) + config.hidden, flat + id * config.hidden,
+                   [scale](float value) { return value * scale; });
+  }
 }
 
 StartModel make_model(const TrainOptions& options, EventSink& events) {
   const ArchitectureOptions& sizes = options.architecture;
-  if (sizes.is_static()) return make_static_model(options, events);
-  StartModel start{Tokenizer::load(options.tokenizer), {}, {}, {}, {}};
-  EncoderConfig& config = start.settings.encoder;
-  config.layers = sizes.layers;
-  config.hidden = sizes.hidden;
-  config.heads = sizes.heads;
-  config.intermediate = sizes.intermediate;
-  config.positions = sizes.positions;
-  config.vocabulary = start.tokenizer.vocabulary_size();
+  const auto seed = static_cast<uint64_t>(options.seed);
+  StartModel start{Tokenizer::load(find_tokenizer(options.tokenizer), events), {}, {}, {}, {}};
+  ModelSettings& settings = start.settings;
+  EncoderConfig& config = settings.encoder;
+  const int64_t vocabulary = start.tokenizer.vocabulary_size();
+  if (sizes.is_static()) config = static_encoder_config(vocabulary, sizes.hidden, kArchitecture);
   config.pad_token_id = std::max(start.tokenizer.special_tokens().pad, 0);
-  check_encoder_config(config, "the recipe's `architecture`");
-  start.settings.pooling = parse_pooling_mode(sizes.pooling);
-  start.settings.max_length = std::min(kDefaultMaxLength, config.positions);
-  start.weights.resize(static_cast<size_t>(encoder_parameter_count(config.shape())));
-  initialise_encoder_weights(config, static_cast<uint64_t>(options.seed), start.weights.data());
+  if (sizes.is_static()) {
+    settings.pooling.modes.clear();
+    settings.max_length = config.shape().longest_sequence();
+    start.weights = static_start(sizes, start.tokenizer, seed);
+  } else {
+    config.layers = sizes.layers;
+    config.hidden = sizes.hidden;
+    config.heads = sizes.heads;
+    config.intermediate = sizes.intermediate;
+    config.positions = sizes.positions;
+    config.vocabulary = vocabulary;
+    check_encoder_config(config, kArchitecture);
+    settings.pooling = parse_pooling_mode(sizes.pooling);
+    settings.max_length = std::min(kDefaultMaxLength, config.positions);
+    start.weights.resize(static_cast<size_t>(encoder_parameter_count(config.shape())));
+    initialise_encoder_weights(config, seed, start.weights.data());
+    if (!sizes.embeddings.empty()) {
+      take_embeddings(sizes.embeddings, config, start.tokenizer, start.weights.data());
+    }
+  }
   add_heads(options, {}, start);
   return start;
-}
-
-// What a static encoder has no place for.
-void check_static(const TrainOptions& options) {
-  const auto refuse = [](const std::string& what, const std::string& instead) {
-    throw_error(
-        ErrorKind::kRecipe,
-        "{}, but a static encoder averages the vectors of a text's tokens and has no attention; {}",
-        what, instead);
-  };
-  if (options.attention_dropout > 0) {
-    refuse("`attention_dropout` is set", "leave it out; `hidden_dropout` drops numbers of vectors");
-  }
-  if (options.drop_head > 0) refuse("`drop_head` is set", "leave it out");
-}
-
-bool has_static_part(const EncoderConfig& config) {
-  return std::any_of(config.parts.begin(), config.parts.end(),
-                     [](const PartConfig& part) { return part.encoder.is_static(); });
-}
-
-// A learning rate for static parts needs such parts.
-void check_static_learning_rate(const TrainOptions& options, const EncoderConfig& config) {
-  for (const StageOptions& stage : options.stages) {
-    SIMILE_CHECK(stage.static_learning_rate == 0 || has_static_part(config), ErrorKind::kRecipe,
-                 "stage '{}': `static_learning_rate` is for the static parts of a joined model, "
-                 "and this one has none; set `learning_rate`",
-                 stage.name);
-  }
 }
 
 // Adam moves every weight by about the rate, so narrow matrices bear a higher one.
@@ -269,18 +234,18 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   EncoderConfig& config = start.settings.encoder;
   start.tokenizer.fit(config.vocabulary);
   if (config.is_static()) {
-    check_static(options);
+    SIMILE_CHECK(options.attention_dropout <= 0 && options.drop_head <= 0, ErrorKind::kRecipe,
+                 "`{}` is set, but a static encoder averages the vectors of a text's tokens and "
+                 "has no attention; leave it out (`hidden_dropout` drops numbers of vectors)",
+                 options.drop_head > 0 ? "drop_head" : "attention_dropout");
     start.tokenizer.set_special_tokens(false);
   }
-  // Static and joined encoders give a text one state.
-  const bool has_states = !start.settings.pooling.modes.empty();
   for (const HeadSettings& head : start.heads) {
-    SIMILE_CHECK(has_states || head.input != "joint", ErrorKind::kRecipe,
-                 "the head '{}' reads two texts as one sequence (input: joint), but a {} encoder "
-                 "cannot; give it `input: pair`, or start from a transformer",
-                 head.name, config.model_type);
+    SIMILE_CHECK(!config.is_static() || head.input != "joint", ErrorKind::kRecipe,
+                 "the head '{}' reads two texts as one sequence (input: joint), but a static "
+                 "encoder cannot; give it `input: pair`, or start from a transformer",
+                 head.name);
   }
-  check_static_learning_rate(options, config);
   int64_t& max_length = start.settings.max_length;
   if (options.max_length > 0) max_length = options.max_length;
   const int64_t longest = config.shape().longest_sequence();
@@ -290,32 +255,42 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
   if (options.normalize != "auto") start.settings.normalize = options.normalize == "true";
   start.tokenizer.set_max_length(max_length);
   start.tokenizer_files["tokenizer.json"] = start.tokenizer.to_json();
-  if (options.hidden_dropout >= 0) set_hidden_dropout(config, options.hidden_dropout);
-  if (options.attention_dropout >= 0) set_attention_dropout(config, options.attention_dropout);
+  if (options.hidden_dropout >= 0) {
+    config.hidden_dropout = options.hidden_dropout;
+    config.embedding_dropout = -1;  // the same
+  }
+  if (options.attention_dropout >= 0) config.attention_dropout = options.attention_dropout;
   return start;
 }
 
 void choose_learning_rates(const EncoderConfig& config, TrainOptions& options, EventSink& events) {
-  int64_t hidden = config.is_joined() ? 0 : config.hidden;  // of the widest transformer
-  for (const PartConfig& part : config.parts) {
-    if (!part.encoder.is_static()) hidden = std::max(hidden, part.encoder.hidden);
-  }
   const double rate =
-      config.is_static() ? kStaticRate : transformer_rate(hidden, options.model.empty());
+      config.is_static() ? kStaticRate : transformer_rate(config.hidden, options.model.empty());
   for (StageOptions& stage : options.stages) {
     if (stage.learning_rate > 0) continue;
     stage.learning_rate = stage.frozen ? kHeadRate : rate;
     std::string line =
         fmt::format("stage '{}': learning_rate {:g}", stage.name, stage.learning_rate);
-    const auto choose_other = [&](bool applies, const char* name, double& value, double usual) {
-      if (!applies || stage.frozen) return;
-      if (value == 0) value = usual;
-      line += fmt::format(", {} {:g}", name, value);
-    };
-    choose_other(has_static_part(config), "static_learning_rate", stage.static_learning_rate,
-                 kStaticRate);
-    choose_other(stage.has_head(), "head_learning_rate", stage.head_learning_rate, kHeadRate);
+    if (stage.has_head() && !stage.frozen) {
+      if (stage.head_learning_rate == 0) stage.head_learning_rate = kHeadRate;
+      line += fmt::format(", head_learning_rate {:g}", stage.head_learning_rate);
+    }
     events.info(line + " (by the kind of model; the recipe gives none)");
+  }
+}
+
+void keep_no_random_heads(const std::vector<std::string>& new_heads, TrainOptions& options) {
+  std::vector<std::set<std::string>> left;  // random ones, after each stage
+  for (StageOptions& stage : options.stages) {
+    const bool goes_on = stage.from == "previous";
+    const int64_t before = goes_on ? static_cast<int64_t>(left.size()) - 1
+                                   : find_stage(options, stage.from, left.size());
+    std::set<std::string> random(new_heads.begin(), new_heads.end());
+    if (before >= 0) random = left[static_cast<size_t>(before)];
+    for (const ObjectiveOptions& objective : stage.objectives) {
+      if (random.erase(objective.head) > 0) stage.selection.has_new_head = true;
+    }
+    left.push_back(std::move(random));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run starts from, and the model folder it ends with.
+// The model that a run starts from, and the model folder it ends with.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@
 
 namespace simile {
 
-// A tensor that is no part of the encoder and not trained: saved as it was read, for programs that
-// miss it.
+// A tensor outside the encoder that is not trained, saved for programs that need it.
 struct KeptTensor {
   std::string name;
   std::vector<int64_t> shape;
@@ -29,25 +28,27 @@ struct KeptTensor {
 struct StartModel {
   Tokenizer tokenizer;  // with the recipe's length limit
   TokenizerFiles tokenizer_files;
-  ModelSettings settings;               // with the recipe's length limit and dropout
-  std::vector<HeadSettings> heads;      // the recipe's, then the model's others
-  std::vector<float> weights;           // as ModelWeights::copy() lists them
-  std::vector<KeptTensor> pooler = {};  // of the model, where it is no joined one
+  ModelSettings settings;                   // with the recipe's length limit and dropout
+  std::vector<HeadSettings> heads;          // the recipe's, then the model's others
+  std::vector<std::string> new_heads = {};  // those with random weights
+  std::vector<float> weights = {};          // as ModelWeights::copy() lists them
+  std::vector<KeptTensor> pooler = {};      // of the model
 };
 
 // The recipe's `model`, or random weights of its `architecture` with its `tokenizer`. A head of the
 // recipe that the model has too keeps its weights; one that it does not have starts at random.
-// Errors: ErrorKind::kRecipe for sizes that do not fit each other, ErrorKind::kInput for files that
-// cannot be used.
+// Errors: ErrorKind::kRecipe for sizes that do not fit, ErrorKind::kInput for unusable files.
 StartModel load_start_model(const TrainOptions& options, EventSink& events);
 
-// Gives the stages without a learning rate the rates that suit the model, and tells them. The help
-// of StageOptions has them; several transformers take that of the widest. Rates that the recipe
-// gives stay. Measurements: docs/results/rates.md.
+// Gives the stages without a learning rate the rates that suit the model, and reports them. The help
+// of StageOptions has them. Rates that the recipe gives stay. Measurements: docs/results/rates.md.
 void choose_learning_rates(const EncoderConfig& config, TrainOptions& options, EventSink& events);
 
-// Rounds the encoder's weights in place to the recipe's `precision`: what the saved model will give
-// back.
+// Stages that keep the best weights, and are the first to train a head with random weights, do not
+// keep their first weights: on a small dev set a random head may be as good as a trained one.
+void keep_no_random_heads(const std::vector<std::string>& new_heads, TrainOptions& options);
+
+// Rounds the encoder's weights to the recipe's `precision`, as the saved model will have them.
 void round_to_precision(const TrainOptions& options, TrainableEncoder& encoder);
 
 // Writes a model folder in the recipe's `precision`, to which the weights were rounded: weights,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/teaching_review.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +7,14 @@
 #include "simile/batch/order_table.h"
 #include "simile/loss/detail/row_parts.h"
 #include "simile/loss/loss.h"
+#include "simile/train/data_review.h"
 #include "simile/train/mined_negatives.h"
+#include "simile/train/training_set.h"
 
 namespace simile {
 namespace {
 
-// Negatives of a pair in a batch that are its own right text, on average: above this they are told.
+// Warns if a batch has more negatives per pair, on average, that equal its own right text.
 constexpr double kManyFalseNegatives = 0.5;
 
 // The rules, each a row of add(): when it applies, what it is, what to say.
@@ -31,9 +31,8 @@ class TeachingReviewer {
   std::vector<DataFinding> review() {
     check_columns();
     add(set_.review.empty_texts > 0, kWarning,
-        fmt::format("{} of {} texts have no letter or digit; they say nothing, and equal ones are "
-                    "told apart by nothing: leave their rows out, or look whether the columns are "
-                    "the right ones",
+        fmt::format("{} of {} texts have no letter or digit and say nothing; leave their rows out, "
+                    "or look whether the columns are the right ones",
                     set_.review.empty_texts, set_.review.texts));
     review_terms(objective_.loss);
     return std::move(findings_);
@@ -81,9 +80,8 @@ class TeachingReviewer {
                     "trained: loss '{}' learns nothing; {}",
                     loss.name, sides));
     add(are_equal && needs_.keeps_apart && !needs_.equal_sides, kWarning,
-        fmt::format("both sides of every pair are the same text, so that loss '{}' only pushes "
-                    "texts apart; if that is meant (SimCSE), take `format: texts` and loss simcse, "
-                    "otherwise {}",
+        fmt::format("both sides of every pair are the same text: loss '{}' only pushes texts "
+                    "apart; for SimCSE take `format: texts` and loss simcse, otherwise {}",
                     loss.name, sides));
     const auto used = std::count_if(set_.review.classes.begin(), set_.review.classes.end(),
                                     [](const auto& each) { return each.second > 0; });
@@ -102,8 +100,7 @@ class TeachingReviewer {
         compares + "the data has one example, so that nothing is trained; it needs more");
     add(is_batch_of_one, kMistake,
         fmt::format("{}{}.batch_size is 1, so that nothing is trained; set it to 8 or more "
-                    "(accumulation does not help: its batches are apart), or take a loss that "
-                    "looks at one pair, such as mse",
+                    "(accumulation does not help), or take a loss of one pair, such as mse",
                     compares, place_));
     const bool may_be_one = !is_one && !is_batch_of_one && offer_.target_minimum >= 0.5;
     if (!may_be_one || set_.right.empty()) return;
@@ -161,9 +158,8 @@ class TeachingReviewer {
     const double same_texts = others_alike(set_.right), same = others_alike(set_.classes);
     const bool are_distinct = find_order(objective_.order.name).has(OrderRow::kDistinctTexts);
     add(!keeps_them && !are_distinct && same_texts >= kManyFalseNegatives, kWarning,
-        fmt::format("in a batch of {}, {:.1f} other pairs have the right text of a pair on "
-                    "average, and loss '{}' takes it for a negative of its own left text; set "
-                    "{}.{}",
+        fmt::format("in a batch of {}, {:.1f} other pairs have a pair's right text on average, "
+                    "which loss '{}' takes for a negative of its left text; set {}.{}",
                     objective_.batch_size, same_texts, loss.name, place_,
                     duplicates == nullptr ? "order=no_duplicates" : "loss.duplicates=mask"));
     add(same_class != nullptr && *same_class == "negatives" &&
@@ -201,7 +197,7 @@ std::vector<DataFinding> review_teaching(const std::string& place,
 }
 
 std::vector<DataFinding> review_steps(const StageOptions& stage) {
-  if (stage.steps > 0 || stage.epochs > 0) return {};
+  if (stage.steps > 0 || stage.minutes > 0 || stage.epochs > 0) return {};
   return {{false, fmt::format("stage '{}' has no step (epochs: 0, steps: 0): NOTHING IS TRAINED, "
                               "and its weights stay those it begins with; set epochs",
                               stage.name)}};

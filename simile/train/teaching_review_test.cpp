@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simile/train/teaching_review.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "simile/loss/bsc.h"
+#include "simile/train/data_review.h"
+#include "simile/train/training_set.h"
 
 namespace simile {
 namespace {

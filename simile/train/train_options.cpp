@@ -23,40 +23,24 @@ void ArchitectureOptions::visit(OptionVisitor& v) {
     members.field("positions", positions,
                   {"longest sequence the model can hold", "tokens", 2, 8192});
     members.field("pooling", pooling, choice_info("tokens to embedding", pooling_mode_names()));
+    members.field("embeddings", embeddings,
+                  name_or_path_info("static model of the same tokens with whose vectors (or their "
+                                    "first numbers) tokens begin; empty: at random",
+                                    model_marks()));
   });
   v.only_for("family", {"static"}, [this](OptionVisitor& members) {
-    members.field(
-        "start", start,
-        choice_info("directions of the tokens' vectors: random; or ppmi, counted in the corpus, so "
-                    "that tokens of the same neighbourhood begin near each other",
-                    {"random", "ppmi"}));
-    members.field("corpus", corpus,
-                  path_info("files with one text a line, by which rare tokens begin with longer "
-                            "vectors; empty: all begin alike"));
     members.field("punctuation", punctuation,
                   {"tokens without a letter or digit have vectors too; else theirs are zero"});
-    members.only_for("start", {"ppmi"}, [this](OptionVisitor& of) {
-      of.group("ppmi", ppmi, "how neighbourhoods are counted");
-    });
-    members.field("saturation", saturation,
-                  {"a token that comes n times in a text counts n^saturation times; below 1 only "
-                   "Simile reads the model",
-                   "", 0, 1});
-    members.field("half_position", half_position,
-                  {"the token at this place in a text counts half of the first; 0: all alike; "
-                   "above 0 only Simile reads the model",
-                   "tokens", 0, kLargestHalfPosition});
   });
 }
 
 void DevDataOptions::visit(OptionVisitor& v) {
   v.field("path", path, path_info("file read like data.path; empty: the same file"));
   v.field("qrels", qrels, path_info("format ranking: judgements read like data.ranking.qrels"));
-  v.field("skip", skip, {"table, classes: examples to pass over at the start", "pairs", 0});
+  v.field("skip", skip, {"table, classes: examples to skip at the start", "pairs", 0});
   v.field("limit", limit, {"examples to read; 0 reads all", "pairs", 0});
   v.field("part", part,
-          {"part of the data's folds to read: test where training reads train; empty: all of "
-           "another file"});
+          {"part of the data's folds to read, such as test; empty: all of another file"});
 }
 
 void ObjectiveMiningOptions::visit(OptionVisitor& v) {
@@ -64,8 +48,8 @@ void ObjectiveMiningOptions::visit(OptionVisitor& v) {
   v.field(
       "as", as,
       choice_info(
-          "what mined negatives become: columns, more negatives of each example; pairs, examples "
-          "of the anchor and the negative with target 0; auto: pairs with ranks, columns otherwise",
+          "use of mined negatives: columns, more negatives of each example; pairs, examples of the "
+          "anchor and the negative with target 0; auto: pairs with ranks, columns otherwise",
           {"auto", "columns", "pairs"}));
   visit_selection(v);
   v.field("positive_above", positive_above,
@@ -74,18 +58,15 @@ void ObjectiveMiningOptions::visit(OptionVisitor& v) {
           path_info("texts to choose from, a table with a column text or one text a line; empty: "
                     "the right texts of the data"));
   v.field("every_epochs", every_epochs,
-          {"columns: mine again, with the weights of then, after this many epochs of the "
-           "objective; 0: once",
+          {"columns: mine again, with the current weights, after this number of epochs; 0: once",
            "epochs", 0});
   v.field("precision", precision,
-          choice_info("what the matrix products of the vectors that are searched are computed in",
-                      precision_names()));
+          choice_info("precision used to embed the texts for mining", precision_names()));
 }
 
 void ColumnPromptOptions::visit(OptionVisitor& v) {
   v.field("left", left,
-          {"put before left and single texts: the name of one of the model's prompts, or the text "
-           "itself; empty: nothing"});
+          {"put before left and single texts: the name of one of the model's prompts, or a text"});
   v.field("right", right,
           {"the same before right texts, negatives and texts that they are mined from"});
 }
@@ -95,30 +76,42 @@ void ObjectiveOptions::visit(OptionVisitor& v) {
   v.group("dev", dev,
           "data on which the loss is measured at every evaluation: `loss.NAME`, and `loss.all` for "
           "the weighted sum over the objectives");
-  v.group("prompts", prompts, "what is put before texts");
+  v.group("prompts", prompts, "prompts that are put before texts");
   v.group("mine", mine, "negatives mined with the weights that the stage begins with");
   v.group("loss", loss, "loss and its options (see `simile docs losses`)");
   v.group("order", order, "batch order");
   v.field("batch_size", batch_size, {"pairs in a batch", "pairs", 1, 1e6});
   v.field("chunk_tokens", chunk_tokens,
-          {"gradient caching, for batches larger than memory: encode so many tokens at a time, "
-           "twice, for the gradient of the whole batch; 0: the batch at once",
+          {"gradient caching, for batches larger than memory: encode this number of tokens at a "
+           "time, twice, for the gradient of the whole batch; 0: the batch at once",
            "tokens", 0, 1e9});
   v.field("weight", weight,
-          {"factor on the loss, beside the other objectives of the stage", "", 1e-12, 1e12});
+          {"factor on the loss, relative to the other objectives of the stage", "", 1e-12, 1e12});
   v.field("share", share,
-          {"mixing `shares`: its batches in an epoch of the stage, in proportion to the shares of "
-           "the other objectives; 0: none",
+          {"mixing `shares`: its batches in an epoch, in proportion to other objectives; 0: none",
            "", 0, 1e12});
   v.field("name", name, {"name of the objective in logs; empty: its number, from 0"});
-  v.field("head", head, {"head that turns the embeddings into what the loss takes; empty: none"});
-  v.field(
-      "teachers", teachers,
-      name_or_path_info("frozen models whose vectors of the same texts the loss takes, computed "
-                        "once: earlier stages by name, model folders, or built-in models",
-                        model_marks()));
+  v.field("head", head, {"head that turns the embeddings into the loss's input; empty: none"});
+  v.field("teachers", teachers,
+          name_or_path_info("frozen models whose vectors of the texts the loss uses: earlier "
+                            "stages, model folders or built-in models",
+                            model_marks()));
   v.field("teacher_precision", teacher_precision,
+          choice_info("precision used to compute teachers that are models", precision_names()));
+  v.field("teacher_storage", teacher_storage,
           choice_info("numbers in which the teachers' vectors are stored", {"fp32", "fp16"}));
+  v.field("teacher_vectors", teacher_vectors,
+          path_info("folder in which runs share the teachers' vectors, so that a teacher encodes "
+                    "no text twice; empty: teachers/ of the run"));
+  v.field("teacher_dimensions", teacher_dimensions,
+          {"reduce the teachers' concatenated vectors to this number of principal components "
+           "(about zero), such as the student's size; 0: do not reduce",
+           "", 0, 65536});
+  v.field("teacher_tokens", teacher_tokens,
+          {"factor on one more loss, the mean over tokens of 1 - the cosine of the encoder's last "
+           "state and the first teacher's, which reads every batch with the encoder's tokens; 0: "
+           "none",
+           "", 0, 1e6});
   v.field(
       "max_length", max_length,
       {"longest text of this objective, special tokens included; 0: the run's", "tokens", 0, 8192});
@@ -145,18 +138,19 @@ PairDataOptions ObjectiveOptions::dev_data() const {
 
 void SelectionOptions::visit(OptionVisitor& v) {
   v.field("metric", metric,
-          {"evaluation and metric by which the best weights are kept, such as dev.spearman; of a "
-           "list the mean; empty keeps the last"});
+          {"evaluation and metric that choose the best weights, such as dev.spearman; for a list "
+           "their mean; empty keeps the last"});
   v.field("every_steps", every_steps,
           {"evaluate after this many steps; 0: see every_epochs", "steps", 0});
   v.field("every_epochs", every_epochs, {"evaluate after this part of an epoch", "epochs", 1e-4});
   v.field("keep", keep,
           choice_info("weights at the end of the stage: those with the best metric, which may be "
-                      "those it began with; the best of those that training has moved; or the last",
+                      "those at its start, unless a head of the stage began at random; the best of "
+                      "those after a step; or the last",
                       {"best", "best_trained", "last"}));
   v.field("precision", precision,
-          choice_info("products of the evaluations while the stage runs, int8 on the CPU alone; "
-                      "what is reported of the start and of the weights kept is in fp32",
+          choice_info("precision of the evaluations while the stage runs, int8 only on the CPU; "
+                      "the start and the kept weights are reported in fp32",
                       precision_names()));
   v.group("early_stop", early_stop, "when to stop before the last step");
 }
@@ -164,13 +158,20 @@ void SelectionOptions::visit(OptionVisitor& v) {
 void StageOptions::visit(OptionVisitor& v) {
   v.field("name", name, {"name of the stage in logs"});
   v.field("from", from,
-          {"weights the stage begins with: what the stage before kept (previous), those the run "
-           "starts from (start), or what an earlier stage kept, by its name"});
-  v.field("frozen", frozen, {"train the heads alone; the encoder stays, without dropout"});
-  v.list("objectives", objectives, "what is trained; several take turns");
+          {"weights that the stage starts with: those kept by the previous stage (previous), the "
+           "run's start (start), or those kept by the earlier stage of this name"});
+  v.field("frozen", frozen,
+          {"train only the heads; the encoder does not change and has no dropout"});
+  v.list("objectives", objectives, "data and loss to train on; several take turns");
   mixing.visit(v);
   v.field("epochs", epochs, {"passes over the data", "epochs", 0, 1e6});
-  v.field("steps", steps, {"steps instead of epochs; 0: epochs count", "steps", 0});
+  v.field("steps", steps, {"steps instead of epochs; 0: use epochs", "steps", 0});
+  v.field("minutes", minutes,
+          {"time to train and evaluate for, instead of epochs or steps: after every step the speed "
+           "so far decides how many are left, so that the learning rate ends its schedule in time. "
+           "A resumed run continues the time. The result then depends on the machine's speed and "
+           "cannot be repeated bit for bit; 0: use epochs or steps",
+           "minutes", 0, 1e6});
   v.field("accumulation", accumulation,
           {"batches whose gradients make one step; each is a batch of its own to losses that take "
            "other texts of the batch as negatives (see chunk_tokens)",
@@ -180,14 +181,9 @@ void StageOptions::visit(OptionVisitor& v) {
            "a pretrained transformer, 5e-5 with at most 512 hidden units, 2e-4 with at most 256, "
            "1e-3 from random weights, 2e-3 for a static table; sgd has none",
            "", 0, 10});
-  v.field(
-      "head_learning_rate", head_learning_rate,
-      {"peak learning rate of the heads; 0: learning_rate, or 1e-3 where that is 0", "", 0, 10});
-  v.field("static_learning_rate", static_learning_rate,
-          {"peak learning rate of the static parts of a joined model; 0: learning_rate, or 2e-3 "
-           "where that is 0",
-           "", 0, 10});
-  v.group("optimizer", optimizer, "how gradients move the weights");
+  v.field("head_learning_rate", head_learning_rate,
+          {"peak rate of the heads; 0: learning_rate, or 1e-3 if that is 0", "", 0, 10});
+  v.group("optimizer", optimizer, "update rule of the weights");
   v.group("schedule", schedule, "learning rate over the steps");
   v.group("siar", siar, "smoothness-inducing adversarial regularisation");
   v.group("selection", selection, "when to evaluate and which weights to keep");
@@ -197,28 +193,32 @@ void StartOptions::visit_start(OptionVisitor& v) {
   v.field("name", name, {"name of the run and of the model"});
   v.field("seed", seed, {"seed of every random stream", "", 0});
   v.field("model", model,
-          name_or_path_info("model folder to start from, or a built-in model's name; empty starts "
-                            "from random weights",
+          name_or_path_info("model folder or built-in model to start from; empty: random weights",
                             model_marks()));
   v.group("architecture", architecture, "encoder that starts from random weights");
   v.field("tokenizer", tokenizer,
-          path_info("folder, tokenizer.json or vocab.txt; empty takes the model's"));
+          name_or_path_info(
+              "folder, tokenizer.json or vocab.txt, or a built-in model's name; empty: the model's",
+              {"tokenizer.json", "vocab.txt", "config.json", "modules.json"}));
+  v.field("pooling", pooling,
+          {"tokens to embedding, in place of the pooling of `model`, such as cls for a plain BERT "
+           "folder, which is pooled by mean otherwise; empty: the model's"});
   v.field("engine", engine,
-          choice_info("what computes the encoder and its gradients: fused, the CPU's own kernels; "
-                      "torch, calls of libtorch on any device; auto: fused on the CPU, else torch",
-                      engine_names()));
+          choice_info(
+              "engine that computes the encoder and its gradients: fused, the CPU's own kernels; "
+              "torch, calls of libtorch on any device; auto: fused on the CPU, else torch",
+              engine_names()));
   v.field("device", device,
-          {"where the encoder, the losses and the optimiser are, and evaluation, neighbours and "
+          {"device of the encoder, the losses and the optimiser, and of evaluation, neighbours and "
            "mining: cpu, cuda, or cuda:1 for the second GPU"});
   v.field("compute", compute,
           choice_info(
               "what large matrix products round their numbers to, with sums, weights and all else "
-              "in fp32: bf16 makes steps more than twice as fast, on GPUs and on processors that "
-              "have it (AMX, AVX-512-BF16). Products of a transformer's matrices, forward and "
-              "backward, and those of its gradients; on the CPU also the scores of all pairs of a "
-              "batch in the losses bsc, mnrl, simcse and combo, where it has no equal texts or "
-              "treats them as negatives; evaluation is in fp32 with either. tf32: what GPUs make "
-              "of fp32 products when allowed to, 11 bits of each number, in evaluation too",
+              "in fp32: bf16 makes steps more than twice as fast, on GPUs and processors that have "
+              "it (AMX, AVX-512-BF16), in a transformer's matrices and their gradients; on the CPU "
+              "also in the scores of a batch's pairs (losses bsc, mnrl, simcse, combo) where it "
+              "has no equal texts or treats them as negatives; evaluation is in fp32. tf32: GPUs "
+              "round the numbers of fp32 products to 11 bits, in evaluation too",
               compute_names()));
 }
 
@@ -229,33 +229,30 @@ void EarlyStopOptions::visit(OptionVisitor& v) {
   v.field("minimum_improvement", minimum_improvement,
           {"an evaluation must be better by more than this to restart the patience", "", 0.0});
   v.field("direction", direction,
-          choice_info("whether a higher (max) or a lower (min) value is better; auto: lower for "
-                      "losses, higher for metrics",
+          choice_info("whether a higher (max) or a lower (min) value is better; auto: by the "
+                      "metric, lower for losses and most of task geometry",
                       {"auto", "max", "min"}));
 }
 
 void SaveOptions::visit(OptionVisitor& v) {
-  v.field(
-      "save_every_minutes", save_every_minutes,
-      {"save the state also between evaluations, to resume from; 0: only with them", "minutes", 0});
+  v.field("save_every_minutes", save_every_minutes,
+          {"also save the state between evaluations; 0: only with them", "minutes", 0});
   v.field("keep_states", keep_states,
-          {"saved states that are kept; when the newest is damaged, --resume takes the one before",
-           "states", 1});
-  v.field(
-      "save_evaluations", save_evaluations,
-      {"save the state after every evaluation; false: between them alone, for many short runs"});
+          {"saved states to keep; if the newest is damaged, --resume uses the one before", "states",
+           1});
+  v.field("save_evaluations", save_evaluations,
+          {"save the state after every evaluation; false: between them, for short runs"});
 }
 
 void TrainOptions::visit(OptionVisitor& v) {
   visit_start(v);
   v.field("max_length", max_length,
-          {"longest text, special tokens included; 0: the model's own, from random weights 90 "
-           "(transformer) or none (static)",
+          {"longest text, special tokens included; 0: the model's own, or 90 (static: none)",
            "tokens", 0, 1e9});
   v.field("normalize", normalize,
-          choice_info("the model divides its vectors by their L2 norm; auto: as it did, true from "
-                      "random weights",
-                      {"auto", "true", "false"}));
+          choice_info(
+              "the model divides its vectors by their L2 norm; auto: as the model says, else true",
+              {"auto", "true", "false"}));
   v.field("hidden_dropout", hidden_dropout,
           {"dropout of hidden states, of a static encoder's vectors; negative: the model's own", "",
            -1, 0.9});
@@ -265,10 +262,11 @@ void TrainOptions::visit(OptionVisitor& v) {
           {"share of attention heads that are left out of a layer for a whole sequence (DropHead)",
            "", 0, 0.9});
   v.list("heads", heads, "task heads on the embeddings, saved with the model");
-  v.list("stages", stages, "training stages in order, each from the weights the one before kept");
+  v.list("stages", stages,
+         "training stages in order; each starts from the weights that the one before kept");
   v.list("evaluations", evaluations,
-         "evaluated during training; the best weights are chosen on one");
-  v.list("tests", tests, "evaluated once, at the end");
+         "evaluations during training; one of them chooses the best weights");
+  v.list("tests", tests, "evaluations once, at the end");
   v.field("baselines", baselines,
           choice_info("evaluated beside the model; untrained: the weights the run starts from, "
                       "reported as zero-shot when they come from `model`; hybrid: the model "
@@ -276,23 +274,23 @@ void TrainOptions::visit(OptionVisitor& v) {
                       {"bm25", "tfidf", "untrained", "hybrid", "hybrid:untrained"}));
   hybrid.visit(v);
   v.field("data_checks", data_checks,
-          choice_info("mistakes found in the data before the first step (a test that stands in the "
-                      "training data, sides that are exchanged or hold no texts, data from which "
-                      "the loss cannot learn): stop the run, are warnings, or are not looked for",
+          choice_info("mistakes found in the data before the first step (a test in the training "
+                      "data, sides that are exchanged or hold no texts, data from which the loss "
+                      "cannot learn): stop the run, give warnings, or are not checked",
                       {"stop", "warn", "off"}));
   v.field(
       "precision", precision,
-      choice_info("numbers in the saved model; the final evaluations are of the weights as saved",
+      choice_info("number type of the saved model; the final evaluations use the weights as saved",
                   {"fp32", "fp16"}));
   save.visit(v);
   v.field("runs", runs,
-          {"train so many times, with the seeds seed, seed + 1, ...: reported are each run, mean "
-           "and standard deviation, and the best on selection.metric, whose model is kept",
+          {"number of trainings, with the seeds seed, seed + 1, ...: reports each run, mean and "
+           "standard deviation, and the best on selection.metric, whose model is kept",
            "runs", 1, 1000});
   v.field("folds", folds,
-          {"train so many times, each fold of the data being the test part once: data, evaluations "
-           "and tests with a `part` are cut into so many folds. Reported are each fold, mean and "
-           "standard deviation, and all folds' examples together; 0: no folds",
+          {"number of folds, each of which is the test part of one training: data, evaluations and "
+           "tests with a `part` are cut into them. Reports each fold, mean and standard deviation, "
+           "and all folds' examples together; 0: no folds",
            "folds", 0, 1000});
 }
 

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "simile/batch/mining.h"
-#include "simile/batch/mixing.h"
 #include "simile/batch/order_table.h"
+#include "simile/batch/plan.h"
 #include "simile/core/options.h"
 #include "simile/data/pair_data.h"
-#include "simile/derive/ppmi_start.h"
 #include "simile/eval/task.h"
 #include "simile/index/score_fusion.h"
 #include "simile/loss/loss_options.h"
@@ -29,13 +28,8 @@ struct ArchitectureOptions {
   int64_t intermediate = 1024;
   int64_t positions = 512;
   std::string pooling = "mean";
-  // For a static encoder, see start_model.h and simile/kernel/pooling.h.
-  std::string start = "random";
-  std::vector<std::string> corpus;
-  bool punctuation = false;
-  PpmiOptions ppmi;
-  double saturation = 1;
-  double half_position = 0;
+  std::string embeddings;    // a static model
+  bool punctuation = false;  // for a static encoder
 
   bool is_static() const { return family == "static"; }
   bool is_set() const { return is_static() || layers > 0; }  // else the recipe names a model
@@ -72,7 +66,7 @@ struct ObjectiveMiningOptions : MiningOptions {
   void visit(OptionVisitor& v);
 };
 
-// What is put before the texts of an objective: names of the model's prompts, or texts.
+// Prefixes of an objective's texts: names of the model's prompts, or texts.
 struct ColumnPromptOptions {
   std::string left;
   std::string right;  // also before negatives, and texts that they are mined from
@@ -81,7 +75,7 @@ struct ColumnPromptOptions {
   void visit(OptionVisitor& v);
 };
 
-// What a stage trains on, with which loss, in which order.
+// An objective of a stage: its data, its loss and the order of its examples.
 struct ObjectiveOptions {
   PairDataOptions data;
   DevDataOptions dev;
@@ -95,11 +89,15 @@ struct ObjectiveOptions {
   double share = 1;  // of mixing `shares`
   std::string name;  // empty: StageOptions::objective_name()
   std::string head;  // a name in TrainOptions::heads or of the model's heads; empty: none
-  std::vector<std::string> teachers;  // earlier stages, or models
-  std::string teacher_precision = "fp32";
-  int64_t max_length = 0;  // 0: the run's
+  std::vector<std::string> teachers;       // earlier stages, or models
+  std::string teacher_precision = "fp32";  // kernel/matrix_product.h
+  std::string teacher_storage = "fp32";
+  std::string teacher_vectors;     // a folder that runs share; empty: the run's own
+  int64_t teacher_dimensions = 0;  // 0: as many as each teacher's vectors have
+  double teacher_tokens = 0;       // factor on the loss of token_teacher.h; 0: none
+  int64_t max_length = 0;          // 0: the run's
 
-  // The objective's data with what `dev` says in its place.
+  // The objective's data, with the options of `dev` replacing its own.
   PairDataOptions dev_data() const;
 
   void visit(OptionVisitor& v);
@@ -122,10 +120,11 @@ struct SelectionOptions {
   std::string keep = "best";
   std::string precision = "fp32";  // kernel/matrix_product.h
   EarlyStopOptions early_stop;
+  bool has_new_head = false;  // no option: see keep_no_random_heads() (start_model.h)
 
   bool keeps_best() const { return keep != "last"; }
   // Whether the weights that the stage begins with may be those it keeps.
-  bool may_keep_start() const { return keep == "best"; }
+  bool may_keep_start() const { return keep == "best" && !has_new_head; }
 
   void visit(OptionVisitor& v);
 };
@@ -138,19 +137,14 @@ struct StageOptions {
   MixingOptions mixing;
   double epochs = 5;
   int64_t steps = 0;
+  double minutes = 0;
   int64_t accumulation = 1;
-  double learning_rate = 0;         // 0: see choose_learning_rates() (start_model.h)
-  double head_learning_rate = 0;    // 0: the same, where learning_rate is given
-  double static_learning_rate = 0;  // likewise
+  double learning_rate = 0;       // 0: see choose_learning_rates() (start_model.h)
+  double head_learning_rate = 0;  // 0: the same, where learning_rate is given
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   SiarOptions siar;
   SelectionOptions selection;
-
-  // The factor of static parts on the learning rate.
-  double static_factor() const {
-    return static_learning_rate > 0 ? static_learning_rate / learning_rate : 1.0;
-  }
 
   bool has_head() const;  // an objective does
 
@@ -160,13 +154,14 @@ struct StageOptions {
   void visit(OptionVisitor& v);
 };
 
-// What every kind of training starts from.
+// Options that every kind of training starts from.
 struct StartOptions {
   std::string name = "run";
   int64_t seed = 1;
   std::string model;  // folder to start from; empty: architecture and tokenizer
   ArchitectureOptions architecture;
   std::string tokenizer;        // folder, tokenizer.json or vocab.txt
+  std::string pooling;          // in place of that of `model`
   std::string engine = "auto";  // see placement.h
   std::string device = "cpu";
   std::string compute = "fp32";
@@ -204,8 +199,7 @@ struct TrainOptions : StartOptions {
   void visit(OptionVisitor& v);
 };
 
-// Whether the run chooses the weight of a hybrid: an evaluation is a ranking, or a test is one with
-// judgements of dev.
+// Whether the run chooses the weight of a hybrid: an evaluation is a ranking, or a test has dev.
 bool chooses_hybrid_weight(const TrainOptions& options);
 
 // Whether a baseline is of the weights the run starts from: untrained or hybrid:untrained.
@@ -214,9 +208,9 @@ bool is_of_start(const std::string& baseline);
 // The evaluation that measures the losses of a stage on the objectives' `dev` data.
 inline constexpr const char* kLossEvaluation = "loss";
 
-// To be raised when the same recipe, data and model train or are evaluated otherwise than before: a
-// default, a loss, an order of examples, a metric. What is kept by what it depends on, as runs of
-// papers' tables are, is made anew then.
+// Raise this when the same recipe, data and model train or are evaluated differently than before: a
+// default, a loss, an order of examples, a metric. Cached results, such as the runs of papers'
+// tables, are then computed anew.
 inline constexpr int kTrainingVersion = 3;
 
 // The number of the earlier stage that `name` means, or -1 where it is none.

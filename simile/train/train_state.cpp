@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/train_state.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <numeric>
 
 #include "simile/core/check.h"
-#include "simile/core/detail/json.h"
 #include "simile/core/file.h"
+#include "simile/core/options.h"
 #include "simile/model/safetensors.h"
 
 namespace simile {
 namespace {
 
-using detail::Json;
-
-constexpr const char* kFormat = "simile state 5";
+constexpr const char* kFormat = "simile state 8";
 
 template <typename T>
 constexpr TensorType kTypeOf = std::is_same_v<T, float>     ? TensorType::kF32
@@ -48,26 +43,6 @@ void visit_arrays(State& state, Visit visit) {
   }
 }
 
-// Calls visit(name, number) for every number of the state.
-template <typename State, typename Visit>
-void visit_numbers(State& state, Visit visit) {
-  visit("stage", state.stage);
-  visit("step", state.step);
-  visit("epoch", state.epoch);
-  visit("next_batch", state.next_batch);
-  visit("evaluated_step", state.evaluated_step);
-  visit("metrics_bytes", state.metrics_bytes);
-  visit("siar_skipped", state.siar_skipped);
-  visit("selected", state.selected);
-  visit("selected_value", state.selected_value);
-  visit("optimizer_step", state.optimizer.step);
-  visit("evaluations", state.selection.evaluations);
-  visit("best_evaluation", state.selection.best_evaluation);
-  visit("best_value", state.selection.best_value);
-  visit("reference_value", state.selection.reference_value);
-  visit("without_improvement", state.selection.without_improvement);
-}
-
 // A plan that does not hold together would be read beyond its end.
 void check_plans(const std::vector<ObjectiveState>& objectives, const std::string& path) {
   for (const ObjectiveState& objective : objectives) {
@@ -86,9 +61,44 @@ void check_plans(const std::vector<ObjectiveState>& objectives, const std::strin
 }
 
 constexpr const char* kEnding = ".safetensors";
-constexpr const char* kDamaged = ".damaged";
 
 }  // namespace
+
+void ObjectiveState::visit(OptionVisitor& v) {
+  v.required("epoch", epoch);
+  v.required("next_batch", next_batch);
+  std::vector<std::string> names;
+  for (const auto& parameter : loss) names.push_back(parameter.first);
+  v.required("loss", names);
+  loss.resize(names.size());
+  for (size_t i = 0; i < names.size(); ++i) loss[i].first = names[i];
+}
+
+void TrainState::visit(OptionVisitor& v) {
+  v.required("stage", stage);
+  v.required("step", step);
+  v.required("epoch", epoch);
+  v.required("next_batch", next_batch);
+  v.required("evaluated_step", evaluated_step);
+  v.required("metrics_bytes", log.bytes);
+  v.required("metrics_hash", log.hash);
+  v.required("inputs", inputs);
+  v.required("siar_skipped", siar_skipped);
+  v.required("planned_steps", planned_steps);
+  v.required("trained_seconds", trained_seconds);
+  v.required("step_seconds", step_seconds);
+  v.required("selected", selected);
+  v.required("selected_value", selected_value);
+  v.required("optimizer_step", optimizer.step);
+  v.required("evaluations", selection.evaluations);
+  v.required("best_evaluation", selection.best_evaluation);
+  v.required("best_value", selection.best_value);
+  v.required("reference_value", selection.reference_value);
+  v.required("without_improvement", selection.without_improvement);
+  v.required("temperatures", temperatures);
+  v.required("best_temperatures", best_temperatures);
+  v.list("objectives", objectives, "");
+}
 
 void save_train_state(const std::string& path, const TrainState& state, const std::string& recipe) {
   std::vector<TensorView> tensors;
@@ -100,24 +110,9 @@ void save_train_state(const std::string& path, const TrainState& state, const st
   std::stable_sort(tensors.begin(), tensors.end(), [](const TensorView& a, const TensorView& b) {
     return tensor_type_width(a.type) > tensor_type_width(b.type);
   });
-  Json numbers = Json::object();
-  visit_numbers(state, [&](const char* name, const auto& value) { numbers[name] = value; });
-  Json objectives = Json::array();  // but for their arrays; of the loss the names of these
-  for (const ObjectiveState& objective : state.objectives) {
-    Json loss = Json::array();
-    for (const auto& parameter : objective.loss) loss.push_back(parameter.first);
-    objectives.push_back(
-        {{"epoch", objective.epoch}, {"next_batch", objective.next_batch}, {"loss", loss}});
-  }
-  const std::map<std::string, std::string> metadata = {
-      {"format", kFormat},
-      {"recipe", recipe},
-      {"data", state.data},
-      {"numbers", numbers.dump()},
-      {"objectives", objectives.dump()},
-      {"temperatures", Json(state.temperatures).dump()},
-      {"best_temperatures", Json(state.best_temperatures).dump()}};
-  write_sealed_tensors(path, tensors, metadata);
+  write_sealed_tensors(
+      path, tensors,
+      {{"format", kFormat}, {"recipe", recipe}, {run_format::kState, options_to_json(state, -1)}});
 }
 
 TrainState load_train_state(const std::string& path, const std::string& recipe) {
@@ -140,22 +135,7 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                "--resume), or choose another --output",
                path);
   TrainState state;
-  state.data = text("data");
-  try {
-    for (const Json& item : detail::parse_json(text("objectives"), path)) {
-      ObjectiveState& objective = state.objectives.emplace_back();
-      objective.epoch = item.at("epoch");
-      objective.next_batch = item.at("next_batch");
-      for (const Json& name : item.at("loss")) {
-        objective.loss.emplace_back(name.get<std::string>(), std::vector<float>());
-      }
-    }
-    detail::parse_json(text("temperatures"), path).get_to(state.temperatures);
-    detail::parse_json(text("best_temperatures"), path).get_to(state.best_temperatures);
-  } catch (const Json::exception& error) {
-    throw_error(ErrorKind::kInput, "'{}': the state of the objectives cannot be read: {}", path,
-                error.what());
-  }
+  read_json_options(text(run_format::kState), path, state);
   visit_arrays(state, [&](const std::string& name, auto& values) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     const TensorInfo* tensor = file.find(name);
@@ -163,12 +143,6 @@ TrainState load_train_state(const std::string& path, const std::string& recipe) 
                  "'{}': array '{}' is missing or of another type", path, name);
     values.resize(static_cast<size_t>(tensor->size));
     if (tensor->bytes > 0) std::memcpy(values.data(), file.bytes(*tensor).data(), tensor->bytes);
-  });
-  const Json numbers = detail::parse_json(text("numbers"), path);
-  visit_numbers(state, [&](const char* name, auto& value) {
-    SIMILE_CHECK(numbers.contains(name) && numbers[name].is_number(), ErrorKind::kInput,
-                 "'{}': number '{}' is missing", path, name);
-    value = numbers[name];
   });
   check_plans(state.objectives, path);
   return state;
@@ -179,38 +153,44 @@ void StateStore::save(const TrainState& state, const std::string& recipe) const 
   // Names sort as the states follow one another.
   const std::string name = fmt::format("{:04}-{:012}{}", state.stage, state.step, kEnding);
   save_train_state(join_path(folder_, name), state, recipe);
-  const std::vector<std::string> states = list(kEnding);
+  const std::vector<std::string> states = list();
   for (size_t i = static_cast<size_t>(keep_); i < states.size(); ++i) {
     std::error_code ignored;  // the next save tries again
     std::filesystem::remove(states[i], ignored);
   }
 }
 
-std::optional<TrainState> StateStore::load(const std::string& recipe, EventSink& events) const {
-  const std::vector<std::string> states = list(kEnding);
-  for (const std::string& path : states) {
+std::optional<TrainState> StateStore::load(const std::string& recipe, const HasLog& has_log,
+                                           EventSink& events) const {
+  std::vector<std::pair<std::string, std::string>> refused;  // paths and problems, newest first
+  for (const std::string& path : list()) {
     try {
-      return load_train_state(path, recipe);
+      TrainState state = load_train_state(path, recipe);
+      SIMILE_CHECK(has_log(state.log), ErrorKind::kInput,
+                   "metrics.jsonl is damaged, or shorter than when '{}' was saved", path);
+      for (const auto& [newer, problem] : refused) {
+        std::error_code ignored;
+        std::filesystem::rename(newer, newer + ".damaged", ignored);
+        events.warning(problem + "; the state was renamed to .damaged, the one before is taken");
+      }
+      return state;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInput || !std::ifstream(path).good()) throw;
-      std::error_code ignored;
-      std::filesystem::rename(path, path + kDamaged, ignored);
-      events.warning(
-          fmt::format("{}; it was renamed to .damaged, trying the state before", error.what()));
+      refused.emplace_back(path, error.what());
     }
   }
-  SIMILE_CHECK(list(kDamaged).empty(), ErrorKind::kInput,
-               "no state in '{}' can be read, all are damaged; start again with "
-               "--overwrite, or bring back a copy of one",
-               folder_);
+  SIMILE_CHECK(refused.empty(), ErrorKind::kInput,
+               "no state in '{}' can be taken: {}; bring back a copy, or start again with "
+               "--overwrite",
+               folder_, refused.front().second);
   return std::nullopt;
 }
 
-std::vector<std::string> StateStore::list(const std::string& ending) const {
+std::vector<std::string> StateStore::list() const {
   std::vector<std::string> states;
   std::error_code ignored;  // no folder: no states
   for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
-    if (entry.path().extension() == ending) states.push_back(entry.path().string());
+    if (entry.path().extension() == kEnding) states.push_back(entry.path().string());
   }
   std::sort(states.rbegin(), states.rend());
   return states;

@@ -31,6 +31,9 @@ TrainState example() {
   state.temperatures = {{"bsc", 0.1}};
   state.best_temperatures = {{"bsc", 0.07}, {"simcse", 1.0 / 3.0}};
   state.siar_skipped = 2;
+  state.planned_steps = 40;
+  state.trained_seconds = 1.25;
+  state.step_seconds = 1e-300;
   state.average = {0.1f};
   state.weights = {1.5f, -0.0f, 3e-42f};
   state.optimizer.step = 7;
@@ -109,8 +112,15 @@ class StateStoreTest : public ::testing::Test {
  protected:
   ~StateStoreTest() override { std::filesystem::remove_all(folder_); }
 
+  // With a log that has `log_bytes_` bytes of those that were saved.
+  std::optional<TrainState> load(const std::string& recipe, EventSink& events) const {
+    return store_.load(
+        recipe, [this](const LogMark& log) { return log.bytes <= log_bytes_; }, events);
+  }
+
   static TrainState at(int64_t stage, int64_t step) {
     TrainState state;
+    state.log = {100 * step, "hash"};
     state.stage = stage;
     state.step = step;
     state.weights = {1.0f, 2.0f, 3.0f, 4.0f};
@@ -135,16 +145,17 @@ class StateStoreTest : public ::testing::Test {
   const std::string folder_ = ::testing::TempDir() + "simile_states_" + std::to_string(getpid()) +
                               "_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const StateStore store_{folder_, 2};
+  int64_t log_bytes_ = 1 << 20;
 };
 
 TEST_F(StateStoreTest, KeepsTheNewestAndGoesOnFromIt) {
-  EXPECT_FALSE(store_.load("recipe", silent_events()).has_value());
+  EXPECT_FALSE(load("recipe", silent_events()).has_value());
   for (const auto& [stage, step] : {std::pair(0, 9), {0, 10}, {1, 0}, {1, 2}}) {
     store_.save(at(stage, step), "recipe");
   }
   EXPECT_EQ(files(), (std::vector<std::string>{"0001-000000000000.safetensors",
                                                "0001-000000000002.safetensors"}));
-  const TrainState newest = *store_.load("recipe", silent_events());
+  const TrainState newest = *load("recipe", silent_events());
   EXPECT_EQ(newest.stage, 1);
   EXPECT_EQ(newest.step, 2);
 }
@@ -157,7 +168,7 @@ TEST_F(StateStoreTest, ADamagedNewestIsSetAsideWithAWarningForTheOneBefore) {
     store_.save(at(0, 2), "recipe");
     flip_bit("0000-000000000002.safetensors", place);
     Warnings warnings;
-    const TrainState state = *store_.load("recipe", warnings);
+    const TrainState state = *load("recipe", warnings);
     EXPECT_EQ(state.step, 1) << "byte " << place;
     EXPECT_THAT(warnings.text, HasSubstr("0000-000000000002.safetensors"));
   }
@@ -170,7 +181,7 @@ TEST_F(StateStoreTest, WhenAllAreDamagedNothingBeginsFromTheStartUnasked) {
   flip_bit("0000-000000000001.safetensors", 500);
   for (int i = 0; i < 2; ++i) {  // nor when it is asked again
     try {
-      store_.load("recipe", silent_events());
+      load("recipe", silent_events());
       FAIL() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kInput);
@@ -179,10 +190,24 @@ TEST_F(StateStoreTest, WhenAllAreDamagedNothingBeginsFromTheStartUnasked) {
   }
 }
 
+TEST_F(StateStoreTest, AStateWithoutItsLogGivesWayToTheOneBefore) {
+  store_.save(at(0, 1), "recipe");
+  store_.save(at(0, 2), "recipe");
+  log_bytes_ = 99;
+  EXPECT_THROW(load("recipe", silent_events()), Error);
+  EXPECT_EQ(files().size(), 2u);  // the log may come back
+  log_bytes_ = 199;
+  Warnings warnings;
+  EXPECT_EQ(load("recipe", warnings)->step, 1);
+  EXPECT_THAT(warnings.text, HasSubstr("metrics.jsonl"));
+  EXPECT_EQ(files(), (std::vector<std::string>{"0000-000000000001.safetensors",
+                                               "0000-000000000002.safetensors.damaged"}));
+}
+
 TEST_F(StateStoreTest, TheStateOfAnotherRecipeIsNoDamage) {
   store_.save(at(0, 1), "recipe");
   try {
-    store_.load("another", silent_events());
+    load("another", silent_events());
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);

@@ -2,11 +2,10 @@
 #include "simile/train/trainer.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <map>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
@@ -36,6 +35,8 @@ namespace simile {
 namespace {
 
 class TrainingRun final : public SteppedTraining {
+  using Clock = std::chrono::steady_clock;
+
  public:
   TrainingRun(const TrainOptions& options, const std::string& folder, bool resume, bool overwrite,
               EventSink& events, SharedProcesses* processes)
@@ -56,13 +57,15 @@ class TrainingRun final : public SteppedTraining {
         state_(loop_.state()) {
     weights_.assign(start_.weights);
     state_.temperatures = start_.settings.temperatures;
-    const std::string data = fingerprint_data();
+    ContentHashes hashes(folder);
+    RecipeInputs inputs = find_inputs(options_, hashes);
+    inputs["start weights"] = fingerprint_weights();
     if (group_ != nullptr) {
       processes_->events.share(true);
-      check_equal(*group_, "training data", data);
-      check_equal(*group_, "start weights", fingerprint_weights());
+      for (const auto& [name, hash] : inputs) check_equal(*group_, name, hash);
     }
-    loop_.begin(data, "training data");
+    if (is_first()) describe_machine(weights_.placement(), group_ == nullptr, inputs);
+    loop_.begin(inputs);
   }
 
   TrainResult run() {
@@ -87,6 +90,7 @@ class TrainingRun final : public SteppedTraining {
   // Completes the recipe before anything is written.
   std::vector<std::vector<ObjectiveData>> read_data() {
     choose_learning_rates(start_.settings.encoder, options_, events_);
+    keep_no_random_heads(start_.new_heads, options_);
     for (const StageOptions& stage : options_.stages) {
       const std::vector<std::string>& metrics = stage.selection.metric;
       if (metrics.empty() || is_loss_metric(metrics[0])) continue;
@@ -108,21 +112,6 @@ class TrainingRun final : public SteppedTraining {
     return data;
   }
 
-  // A hash of all that the stages train on.
-  std::string fingerprint_data() const {
-    std::map<const TrainingSet*, std::string> known;  // objectives share sets
-    std::string all;
-    for (const auto& stage : data_) {
-      for (const ObjectiveData& objective : stage) {
-        const TrainingSet* set = objective.train.examples.get();
-        std::string& fingerprint = known[set];
-        if (fingerprint.empty()) fingerprint = fingerprint_examples(*set);
-        all += fingerprint;
-      }
-    }
-    return hash_bytes(all);
-  }
-
   std::string fingerprint_weights() const { return hash_bytes(bytes_of(weights_.copy())); }
 
   // The rest is taken up by resume_stage().
@@ -142,6 +131,10 @@ class TrainingRun final : public SteppedTraining {
                    TrainedModel{weights_, start_.tokenizer, start_.settings, options_.drop_head,
                                 seed(), processes_},
                    data_[stage_number()], events_);
+    if (options.minutes > 0) {
+      constexpr int64_t kBeforeMeasured = 1000;  // of the first step's warm-up
+      stage_->plan_steps(state_.planned_steps > 0 ? state_.planned_steps : kBeforeMeasured);
+    }
     selection_.emplace(selection_rules(options.selection));
     resume_stage();
     loop_.release_copies();  // of what the model and the optimiser now hold
@@ -150,6 +143,7 @@ class TrainingRun final : public SteppedTraining {
       stage_->optimizer().flush_rows();
       miner_->mine(objective, epoch);
     });
+    timed_until_ = Clock::now();
     loop_.run_stage();
     end_stage();
   }
@@ -205,7 +199,7 @@ class TrainingRun final : public SteppedTraining {
     const bool is_moved =
         state_.step >= first_trained_step(stage_options().schedule, stage_->total_steps());
     const bool counts = options.may_keep_start() || !options.keeps_best() || is_moved;
-    // A start that does not count is evaluated as it will be reported.
+    // If the start cannot be selected, score it in fp32, because that score is reported.
     const ProductType products =
         is_start && !counts
             ? ProductType::kFloat
@@ -249,7 +243,28 @@ class TrainingRun final : public SteppedTraining {
   }
 
   StepResult step() override {
-    return stage_->step(state_.step, feed_->next(stage_options().accumulation));
+    const Clock::time_point begun = Clock::now();
+    const StepResult result = stage_->step(state_.step, feed_->next(stage_options().accumulation));
+    if (stage_options().minutes > 0) plan_steps(begun);
+    return result;
+  }
+
+  // The steps that the rest of the stage's `minutes` allows, after one that has `begun` then.
+  void plan_steps(Clock::time_point begun) {
+    constexpr double kNewest = 0.02;  // a step's weight beside those before, once there are fifty
+    const auto seconds = [](Clock::duration time) {
+      return std::chrono::duration<double>(time).count();
+    };
+    const Clock::time_point now = Clock::now();
+    state_.trained_seconds += seconds(now - timed_until_);
+    timed_until_ = now;
+    const int64_t done = state_.step + 1;
+    state_.step_seconds += (seconds(now - begun) - state_.step_seconds) *
+                           std::max(kNewest, 1 / static_cast<double>(done));
+    const double left = 60 * stage_options().minutes - state_.trained_seconds;
+    state_.planned_steps =
+        done + static_cast<int64_t>(std::max(0.0, left) / std::max(state_.step_seconds, 1e-9));
+    stage_->plan_steps(state_.planned_steps);
   }
 
   Progress progress() const override {
@@ -288,7 +303,7 @@ class TrainingRun final : public SteppedTraining {
     warn_of_margins();
     TrainState next;
     next.stage = state_.stage + 1;
-    next.data = state_.data;
+    next.inputs = state_.inputs;
     next.selected = state_.selected;
     next.selected_value = state_.selected_value;
     if (state_.selection.best_evaluation >= 0) {
@@ -307,7 +322,7 @@ class TrainingRun final : public SteppedTraining {
     state_ = std::move(next);
   }
 
-  // Warns if a triplet loss stands at its margin; call before the best weights are restored.
+  // Warns if a triplet loss is stuck at its margin; call before the best weights are restored.
   void warn_of_margins() {
     const std::vector<Objective>& objectives = stage_->objectives();
     for (const auto& [name, loss] : loop_.recent_losses().values()) {
@@ -401,7 +416,7 @@ class TrainingRun final : public SteppedTraining {
     return is_reported ? selection_value(trained, last.metric) : state_.selected_value;
   }
 
-  // On what the verdict is about where the recipe does not name the baseline: if those are rankings.
+  // Scores a baseline; if the recipe does not name it, only on the rankings that decide.
   Scores evaluate_baseline(const std::string& baseline) {
     const bool is_named = has_baseline(baseline), is_trained = baseline == "hybrid";
     if (!is_named && !judged_.are_rankings) return {};
@@ -459,8 +474,7 @@ class TrainingRun final : public SteppedTraining {
     }
   }
 
-  // The chosen weight lies in the model's folder, for its indexes and for evaluations of
-  // hybrid:MODEL.
+  // The chosen weight lies in the model's folder, for indexes and evaluations of hybrid:MODEL.
   void keep_hybrid_weight() {
     if (!make_hybrid()) return;
     const SearchSettings settings = {"hybrid", hybrid_->fusion()};
@@ -481,8 +495,7 @@ class TrainingRun final : public SteppedTraining {
     }
   }
 
-  // Scores of the weights before the first step, on tests only where they are a baseline or the
-  // verdict is about it.
+  // Scores of the weights before the first step; on tests as a baseline or for the verdict alone.
   Scores evaluate_start() {
     weights_.assign(start_.weights);
     make_final_scorer(options_.model.empty() ? "untrained" : "zero-shot",
@@ -528,12 +541,12 @@ class TrainingRun final : public SteppedTraining {
   // While a stage runs.
   std::optional<NegativeMiner> miner_;
   std::optional<Stage> stage_;
+  Clock::time_point timed_until_;  // what its `minutes` count
   std::optional<EarlyStop> selection_;
   std::optional<BatchFeed> feed_;
 };
 
-// In several processes: rank 0 as one process alone does, the others with files of no use to
-// anyone.
+// In several processes: rank 0 as one process alone does, the others with files of no use.
 TrainResult train_shared(const TrainOptions& options, const std::string& path,
                          const TrainingMode& mode, EventSink& events) {
   ProcessGroup& group = *mode.processes;
@@ -549,7 +562,7 @@ TrainResult train_shared(const TrainOptions& options, const std::string& path,
     TrainingRun run(options, folder, mode.resume, mode.overwrite, shared_events, &processes);
     if (mode.begin) mode.begin();
     TrainResult result = run.run();
-    // What rank 0 measured and saved alone may have taken long.
+    // Rank 0 measures and saves alone, which may take long.
     if (mode.more_follow) group.await_first([&] { shared_events.progress({}); });
     if (!mode.more_follow) group.leave();
     return result;

@@ -45,8 +45,8 @@ struct SelectedValue {
   }
 };
 
-// A sink that train() also tells every value by which weights are selected, in its order. To end
-// training, throw at the next progress(): from selected() nothing may be thrown.
+// A sink that also gets every value by which train() selects weights, in order. To end training,
+// throw at the next progress(): from selected() nothing may be thrown.
 class SelectionSink : public EventSink {
  public:
   virtual void selected(const SelectedValue& value) = 0;
@@ -72,18 +72,18 @@ struct TrainingMode {
 // finite, kIo, and kUsage for a folder that holds another run. The last saved state stays.
 //
 // With `processes`, each of which calls this with the same recipe, they train as one: each encodes
-// its share of every batch, and the weights are those of one process but for the order of sums.
-// Rank 0 writes the folder and gives the result, that of the others is empty; a state may be
-// resumed by another number of processes. Errors: also kRecipe for what several processes cannot
-// train, kInput where they do not have the same recipe, program, data and start, those of
+// its share of every batch, and the weights equal those of one process except for the order of
+// sums. Rank 0 writes the folder and returns the result; the others return an empty one. A state
+// may be resumed by another number of processes. Errors: also kRecipe for recipes that several
+// processes cannot train, kInput if their recipe, program, data or start differ, and those of
 // ProcessGroup. An interruption of one ends all after the same step.
 TrainResult train(const TrainOptions& options, const std::string& folder, const TrainingMode& mode,
                   EventSink& events);
 
 // Pre-trains an encoder as a masked language model by the recipe (pretrainer.h) in `folder`,
-// runs/NAME when that is empty. The folder then holds what train() leaves; model/ is written anew
-// at each look at the held-out texts, with the pooling of the start model or of the recipe's
-// architecture and the dropout of its configuration, not that of the recipe. The
+// runs/NAME when that is empty. The folder then has the same files as after train(). model/ is
+// rewritten at each evaluation on the held-out texts, with the pooling of the start model or of the
+// recipe's architecture and the dropout of its configuration, not that of the recipe. The
 // masked-language-model head is kept in the saved states only.
 //
 // The loss of a step is the mean over its masked tokens, in nats; held-out texts are always masked

@@ -2,10 +2,11 @@
 // Whole runs with heads, several tasks, teachers, regularisers and stages that refer to others.
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simile/encode/predictor.h"
+#include "simile/encode/sentence_encoder.h"
 #include "simile/eval/embedding_scorer.h"
 #include "simile/eval/task.h"
 #include "simile/model/model_folder.h"
@@ -73,7 +74,7 @@ stages:
   - name: final
     from: start
     objectives: {data: {path: train.tsv, score_scale: 5}, batch_size: 16, loss: rcl,
-                 teachers: [entropy, other], teacher_precision: fp16}
+                 teachers: [entropy, other], teacher_storage: fp16}
     epochs: 1
     learning_rate: 1e-3
     selection: {metric: dev.spearman, every_steps: 2}
@@ -333,6 +334,77 @@ evaluations: {name: dev, task: sts, data: dev.tsv}
   expect_resumes(student, {3, 20}, small);
 }
 
+TEST_F(MethodsTest, RunsShareTheVectorsOfReducedTeachers) {
+  run(kRcl, "teacher");
+  const std::string student = fmt::format(R"(
+stages:
+  - name: distil
+    objectives:
+      data: {{path: train.tsv, left: sentence1, right: "", score: ""}}
+      loss: {{name: sum, of: [{{name: distill, distance: cosine}}, {{name: distill, distance: scores}}]}}
+      teachers: [{0}]
+      teacher_precision: int8
+      teacher_vectors: {1}
+      teacher_dimensions: 8
+      batch_size: 8
+    epochs: 20
+    learning_rate: 1e-2
+evaluations: {{name: dev, task: sts, data: dev.tsv}}
+)",
+                                          path("teacher/model"), path("vectors"));
+  const std::vector<std::string> small = {"architecture.hidden=8", "architecture.intermediate=16",
+                                          "hidden_dropout=0", "attention_dropout=0"};
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(path("vectors")), {});
+  };
+  std::vector<std::string> fill = small;
+  fill.emplace_back("stages.0.epochs=0");
+  run(student, "fill", fill);
+  const auto files = count();
+  EXPECT_EQ(files, 5);  // a block, its .json and keys; the axes and their .json
+  run(student, "student", small);
+  const std::vector<double> losses = logged("student", "loss");
+  EXPECT_LT(losses.back(), 0.6 * losses.front());
+  EXPECT_FALSE(folder_exists(path("student/teachers")));
+  run(student, "again", small);
+  EXPECT_EQ(count(), files);
+  EXPECT_EQ(logged("again", "loss"), losses);
+  EXPECT_THAT(error_of(student, {"stages.0.objectives.0.teacher_dimensions=64"}),
+              HasSubstr("teacher_dimensions is 64"));
+  // A teacher is loaded only for texts whose vectors are missing: only then its damage is met.
+  const std::string checksums = path("teacher/model/checksums.json");
+  std::string json = read_file(checksums);
+  char& digit = json[json.find("hash", json.find("\"model.safetensors\"")) + 11];
+  digit = digit == '0' ? '1' : '0';
+  std::ofstream(checksums) << json;
+  run(student, "unread", small);
+  EXPECT_EQ(logged("unread", "loss"), losses);
+  EXPECT_THAT(error_of(student, {"stages.0.objectives.0.teacher_precision=fp32"}),
+              HasSubstr("model.safetensors"));
+}
+
+TEST_F(MethodsTest, SingleTextsAreReadOnceWhereAllLossesOfASumCompareTeachers) {
+  run(kRcl, "teacher");
+  write("texts.txt", "w1 w2\nw3 w4\nw5 w6 w7\nw8\n");
+  const auto message = [&](const std::string& second) {
+    return error_of(fmt::format(R"(
+stages:
+  - objectives: {{data: {{path: texts.txt, format: texts}}, teachers: {}, batch_size: 4,
+                 order: {{name: neighbours, side: right}},
+                 loss: {{name: sum, of: [{{name: distill, distance: scores}}, {}]}}}}
+    steps: 2
+evaluations: {{name: dev, task: sts, data: dev.tsv}}
+)",
+                                path("teacher/model"), second),
+                    {"hidden_dropout=0", "attention_dropout=0"});
+  };
+  const std::string distill = "{name: distill, distance: cosine}";
+  EXPECT_THAT(message(distill), HasSubstr("single texts have no right side"));
+  EXPECT_THAT(message("{name: matryoshka, dimensions: [8], of: {name: distill, distance: scores}}"),
+              HasSubstr("single texts have no right side"));
+  EXPECT_THAT(message("mnrl"), Not(HasSubstr("no right side")));
+}
+
 TEST_F(MethodsTest, SmoothnessIsAddedLoggedAndResumed) {
   const std::vector<std::string> smooth = {
       "stages.0.siar={weight: 3, bregman: 0.5, radius: 1e-3, step_size: 1e-2}"};
@@ -454,6 +526,10 @@ TEST_F(MethodsTest, MistakesSayWhatToChange) {
   EXPECT_THAT(error_of(kRcl, {"stages.2.objectives.0.teachers=[/nowhere]"}), HasSubstr("nowhere"));
   EXPECT_THAT(error_of(kRcl, {"stages.0.selection.metric=[loss.all, dev.spearman]"}),
               HasSubstr("mixes losses"));
+  EXPECT_THAT(error_of(kRcl, {"stages.0.selection.metric=[dev.alignment, dev.spearman]"}),
+              HasSubstr("a lower value of some is better"));
+  EXPECT_THAT(error_of(kRcl, {"stages.0.selection.metric=dev.threshold"}),
+              HasSubstr("neither a higher nor a lower"));
   EXPECT_THAT(error_of(kRcl, {"stages.1.selection.early_stop.patience=2"}), HasSubstr("patience"));
   EXPECT_THAT(error_of(kRcl, {"stages.2.name=a/b"}), HasSubstr("'/'"));
   EXPECT_THAT(error_of(kRcl, {"stages.0.objectives.0.dev={limit: 5}"}),

@@ -451,14 +451,19 @@ TEST_F(TrainerTest, ARunIsNeitherOverwrittenNorSharedUnasked) {
 TEST_F(TrainerTest, OtherDataThanTheRunBeganWithIsRefusedAtItsResume) {
   Interrupter interrupter(3);
   EXPECT_THROW(train(recipe(), path("run"), false, false, interrupter), Error);
-  write("train.tsv", pairs(0, 40));
-  try {
-    train(recipe(), path("run"), true, false, silent_events());
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the training data or the tokenizer is not what"));
+  for (const std::string name : {"train.tsv", "dev.tsv"}) {
+    SCOPED_TRACE(name);
+    const std::string whole = read_file(path(name));
+    write(name, whole + whole.substr(whole.find('\n') + 1));
+    try {
+      train(recipe(), path("run"), true, false, silent_events());
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("cannot resume"), HasSubstr("/" + name + " was")));
+    }
+    write(name, whole);
   }
-  write("train.tsv", pairs(0, 60));
   EXPECT_NO_THROW(train(recipe(), path("run"), true, false, silent_events()));
 }
 
@@ -522,6 +527,31 @@ TEST_F(TrainerTest, ANonFiniteLossNamesStepRowsAndCauses) {
                         "stages.0.schedule.name=constant"},
                        ErrorKind::kFailed),
               AllOf(HasSubstr("step"), HasSubstr("pairs"), HasSubstr("learning rate")));
+}
+
+TEST_F(TrainerTest, MinutesPlanTheStepsAndAResumedRunKeepsThePlan) {
+  const std::vector<std::string> timed = {"stages.0.minutes=0.02", "stages.0.epochs=0",
+                                          "stages.1.steps=1",
+                                          "stages.0.selection={keep: last, every_steps: 1000000}"};
+  Interrupter events(10);
+  EXPECT_THROW(train(recipe(timed), path("run"), false, false, events), Error);
+  TrainOptions options;
+  read_options(without_environment(load_config(path("run/run.json"))), options);
+  const auto state =
+      StateStore(path("run/states"), 2)
+          .load(
+              options_to_json(options), [](const LogMark&) { return true; }, silent_events());
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->step, 10);
+  EXPECT_GE(state->planned_steps, 10);
+  EXPECT_GT(state->trained_seconds, 0);
+  EXPECT_GT(state->step_seconds, 0);
+  train(recipe(timed), path("run"), true, false, silent_events());
+  const std::vector<double> rates = logged("run", "learning_rate");  // of stage 0, then one
+  ASSERT_GE(rates.size(), 11u);
+  if (state->planned_steps == 10) return;  // a machine so slow that the time was over
+  EXPECT_FLOAT_EQ(rates[10],
+                  1e-3 * schedule_factor(options.stages[0].schedule, 10, state->planned_steps));
 }
 
 }  // namespace

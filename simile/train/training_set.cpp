@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/training_set.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
-#include <utility>
 
 #include "simile/core/check.h"
 #include "simile/core/hash.h"
@@ -71,7 +68,7 @@ std::vector<std::string> put_before(const std::string& prompt, std::vector<std::
   return texts;
 }
 
-// What kind of examples a head reads.
+// Checks that the examples have the form that the head reads.
 void check_head_data(const PairDataset& pairs, const TrainingSetSource& source) {
   if (source.head == nullptr) return;
   const std::string& input = source.head->input;
@@ -97,7 +94,7 @@ std::vector<int32_t> head_classes(const PairDataset& pairs, const TrainingSetSou
   return classes;
 }
 
-// How many of `texts`, of which `ids` came, are longer than the tokenizer's limit.
+// Number of `texts`, with token ids `ids`, that are longer than the tokenizer's limit.
 int64_t count_cut(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
                   const std::vector<std::vector<int32_t>>& ids) {
   const auto limit = static_cast<size_t>(tokenizer.max_length());

@@ -11,16 +11,16 @@
 #include "simile/core/error.h"
 #include "simile/data/data_review.h"
 #include "simile/loss/loss_options.h"
-#include "simile/model/embedding_store.h"
 #include "simile/model/head_settings.h"
 #include "simile/model/model_settings.h"
 #include "simile/text/tokenizer.h"
+#include "simile/train/teacher_vectors.h"
 #include "simile/train/train_options.h"
 
 namespace simile {
 
 // Pairs of texts, or single texts (left alone). Under a joint head an example is one sequence of
-// both texts: it stands in `texts` and in `left`.
+// both texts, in `texts` and in `left`.
 struct TrainingSet {
   std::string file;                             // that messages name
   std::vector<std::vector<int32_t>> texts;      // token ids, each distinct text once
@@ -40,22 +40,20 @@ struct TrainingSet {
 
   int64_t size() const { return static_cast<int64_t>(left.size()); }
 
-  // The texts of examples in the order of a batch: their left sides, their right sides, then each
-  // negative column.
+  // The texts of examples in the order of a batch: left sides, right sides, then negative columns.
   std::vector<int32_t> texts_of(const std::vector<int32_t>& examples) const;
 };
 
-// Examples, which objectives with the same data share, and the vectors that an objective's teachers
-// gave their texts.
+// Examples, shared by objectives with the same data, and the vectors of the objective's teachers.
 struct ExampleSet {
   std::shared_ptr<const TrainingSet> examples;  // null: none
-  std::vector<EmbeddingStore> teachers;         // a row for each of examples->texts
+  std::vector<TeacherVectors> teachers;         // of examples->texts
 
   const TrainingSet* operator->() const { return examples.get(); }
   int64_t size() const { return examples ? examples->size() : 0; }
 };
 
-// What stands before the texts of columns. A text with other words before it is another text.
+// Prompts before the texts of columns. A text with another prompt counts as another text.
 struct ColumnPrompts {
   std::string left, right;  // right: also of negatives
 };
@@ -79,15 +77,14 @@ std::string fingerprint_examples(const TrainingSet& set);
 ColumnPrompts find_column_prompts(const ColumnPromptOptions& options, const ModelSettings& settings,
                                   const HeadSettings* head);
 
-// Token ids of texts that are not in the data, made as those of its right column.
+// Token ids of texts outside the data, made like those of its right column.
 std::vector<std::vector<int32_t>> tokenise_as(const TrainingSetSource& source,
                                               const std::vector<std::string>& texts);
 
-// Reads the data, reviews it (what simile/train/data_review.h reports) and tokenises, in parallel.
-// Broken bytes, and how pairs were made of raw data, are told to `events`. Errors:
-// ErrorKind::kInput for data that cannot be read or has an empty negative; ErrorKind::kRecipe for
-// data of another kind than the head reads, a class that it does not know, or a length limit above
-// the tokenizer's.
+// Reads the data, collects the facts for simile/train/data_review.h and tokenises, in parallel.
+// Reports broken bytes, and how pairs were made of raw data, to `events`. Errors: ErrorKind::kInput
+// for data that cannot be read or has an empty negative; kRecipe for data of another kind than the
+// head reads, an unknown class, or a length limit above the tokenizer's.
 TrainingSet read_training_set(const TrainingSetSource& source, EventSink& events);
 
 // The memory of numbers as bytes, for hashes.

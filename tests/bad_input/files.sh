@@ -37,6 +37,7 @@ steps: 1
 Y
 printf 'tasks: {name: dev, task: sts, data: pairs.tsv}\n' >task.yaml
 simile convert --model "$M" --output model --precision fp32 2>/dev/null
+simile convert --model "$M" --output rounded --precision fp16 2>/dev/null
 cp model/vocab.txt .
 simile index build --model model --index index --corpus corpus.tsv
 

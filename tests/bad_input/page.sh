@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page docs/results/bad-input.md, or with --check AREA whether that part of it is what the program says now.
+# Prints the page docs/results/bad-input.md, or with --check AREA compares that part of it with the program.
 #   tests/bad_input/page.sh PROGRAM [--check encode|models|evaluate|index|serve|train|tune]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,10 +19,10 @@ fi
 cat <<'P'
 # Bad input
 
-What the program says of input that is wrong, or of which somebody might think so. Made by
-`tests/bad_input/page.sh build/dev/cli/simile >docs/results/bad-input.md` and compared by the tests; the files that the
-lines name are made by `tests/bad_input/files.sh`. Exit codes: 0 done (with warnings, if any, in the last column; what
-else goes to stderr is left out), 1 the system failed, 2 the command or recipe is wrong, 3 the data or model is.
-Of a line `... && simile ...` the last command is what is tried. SOURCE is this repository.
+This page lists the program's messages for wrong or doubtful input.
+`tests/bad_input/page.sh build/dev/cli/simile >docs/results/bad-input.md` makes it, and the tests compare it.
+`tests/bad_input/files.sh` makes the files that the lines name. A line `... && simile ...` tests its last command.
+SOURCE is this repository. Exit codes: 0 done (with warnings, if any, in the last column; other lines of stderr are left
+out), 1 the system failed, 2 the command or recipe is wrong, 3 the data or model is wrong.
 P
 for name in "${areas[@]}"; do area "$1" "$name"; done

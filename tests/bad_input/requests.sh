@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page docs/results/bad-requests.md, or with --check whether it is what the server says now. Skipped (77) where
+# Prints the page docs/results/bad-requests.md, or with --check compares it with the server. Skipped (77) where
 # curl has no --json.
 #   tests/bad_input/requests.sh PROGRAM [--check]
 set -euo pipefail
@@ -23,7 +23,7 @@ cd "$work"
 export PROGRAM
 M=$here/../golden/tiny-bert bash "$here/files.sh" >/dev/null
 mkdir runs
-echo sesame >keys
+printf '%s\n' sesame '{key: reader, name: app, role: read}' '{key: once, name: trial, requests_per_minute: 1}' >keys
 
 start() {
   stop
@@ -63,10 +63,11 @@ row() {
 cat <<'P'
 # Bad requests
 
-What the server says of requests that are wrong, or of which somebody might think so. Made by
-`tests/bad_input/requests.sh build/dev/cli/simile >docs/results/bad-requests.md` and compared by the tests; the model and the
-index that it serves are made by `tests/bad_input/files.sh`. Addresses stand without the server's part. Under `/v1` and at
-`/embeddings` errors have OpenAI's form, of which the message is shown; elsewhere the error's type stands before its text.
+This page lists the server's answers to wrong or doubtful requests.
+`tests/bad_input/requests.sh build/dev/cli/simile >docs/results/bad-requests.md` makes it, and the tests compare it.
+`tests/bad_input/files.sh` makes the model and the index that the server uses. Addresses are shown without host and port.
+Under `/v1` and at `/embeddings` errors have OpenAI's form, and only the message is shown; elsewhere the error's type comes
+before its text.
 P
 while IFS= read -r line <&3; do
   case $line in

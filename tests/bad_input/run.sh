@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every command line of the case files on the files of files.sh and prints one row each: the line, its exit
-# code and what it says. A line is run in a folder of its own; what a refused one leaves there is told in its row.
+# code and its messages. A line runs in a folder of its own; its row lists files that a rejected line leaves there.
 #   tests/bad_input/run.sh PROGRAM CASES...
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -13,7 +13,7 @@ WORK=$(mktemp -d)
 export WORK
 trap 'chmod -R u+w "$WORK"; rm -rf "$WORK"' EXIT
 
-# What a row may not hold: places of this machine, and what breaks a table.
+# Removes paths of this machine and characters that would break a table.
 tidy() {
   sed -e "s|$WORK/files/||g" -e "s|$1/||g" -e "s|$1|.|g" -e "s|$SOURCE|SOURCE|g" -e 's/[.]tmp-[0-9]*/.tmp-N/g' -e 's/tfevents[^ ]*/tfevents.N/g' \
     -e 's/|/\\|/g' | tr -s '\n\t' '  ' | sed -e 's/ $//'
@@ -28,7 +28,7 @@ what_counts() {
     echo "$said"
   fi
 }
-# What is there: files by size, so that one replaced is seen too.
+# Lists files with their sizes, so that a replaced file is noticed too.
 listing() { (cd "$1" && find . -mindepth 1 -printf '%p %s\n' | grep -v '^\./[.]' | sort); }
 
 run_line() (
@@ -37,7 +37,7 @@ run_line() (
   eval "$2" >/dev/null </dev/null
 )
 
-# Of a line `... && simile ...` the first part makes what the last command is to find.
+# In a line `... && simile ...`, the first part prepares files for the last command.
 run_case() {
   local number=$1 line folder code=0
   line=$(sed -n "${number}p" "$WORK/lines")

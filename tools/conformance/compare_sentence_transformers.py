@@ -9,6 +9,7 @@ Parts, all by default:
     vectors     every family, pooling and way of storing weights: vectors of odd texts
     prompts     a model with prompts: ranking (MAP), pairs (AP, F1, MCC) and STS (Spearman, Pearson)
     folders     what `simile convert` writes loads there with the same vectors, and int8 is refused
+    rerank      cross-encoders of every family, as transformers and as CrossEncoder save them: the scores of a search
     losses      fifty steps of AdamW under losses that both have: the loss of every step
     published   with --model, the folder of a published model: ids and vectors of --texts, three precisions, fifty
                 steps of MNRL, CoSENT and MSE (losses and weights), folders saved by each and read by the other
@@ -435,8 +436,14 @@ def compare_losses(simile, work, result, steps=50, batch=8, rate=1e-4):
         result.tell(f"loss {name} over {steps} steps", worst_loss(ours, theirs), LIMIT_LOSSES)
 
 
-def worst_loss(ours, theirs):
-    return max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(ours, theirs))
+def worst_loss(ours, theirs, least=1e-3):
+    """The largest relative difference; of a loss below `least`, relative to that."""
+    return max(abs(a - b) / max(abs(b), least) for a, b in zip(ours, theirs))
+
+
+def least_exact_loss(scale):
+    """A logit of fp32 near `scale` is exact to scale * 2^-24, so a smaller loss is not known to LIMIT_PUBLISHED."""
+    return max(1e-3, scale * 2.0 ** -24 / LIMIT_PUBLISHED["losses"])
 
 
 def compare_ids(simile, folder, texts, result):
@@ -471,7 +478,10 @@ def compare_published_losses(simile, folder, pairs, work, result, batch, steps=5
         rows = published_rows(kind, pairs, steps * batch)
         ours = our_losses(simile, folder, work, name, loss, kind, steps, batch, rate, rows)
         theirs, model = trained_there(folder, loss_class, options, kind, steps, batch, rate, rows)
-        result.tell(f"loss {name} over {steps} steps", worst_loss(ours, theirs), LIMIT_PUBLISHED["losses"])
+        least = least_exact_loss(options.get("scale", 1))
+        print(f"        (losses of {name}: {min(theirs):.4f} to {max(theirs):.4f}; without a least {worst_loss(ours, theirs):.2e})")
+        result.tell(f"loss {name} over {steps} steps, relative to {least:.2g} or more", worst_loss(ours, theirs, least),
+                    LIMIT_PUBLISHED["losses"])
         saved = load_theirs(os.path.join(work, f"run-{name}", "model")).state_dict()
         start = load_theirs(folder).state_dict()
         # A key's bias has no gradient but rounding, which AdamW blows up to whole steps.
@@ -519,7 +529,48 @@ def compare_published(simile, work, result, arguments):
         compare_published_model(simile, folder, texts, odd_texts(), arguments.pairs, here, result, arguments.batch)
 
 
-PARTS = {"vectors": compare_vectors, "prompts": compare_prompts, "folders": compare_folders,
+def compare_rerank(simile, work, result):
+    import torch
+    import transformers
+    from sentence_transformers import CrossEncoder
+    tokenizer, texts, query = make_tokenizer(), some_texts(40, 5), "how do i reset my password"
+    corpus, index = os.path.join(work, "corpus.tsv"), os.path.join(work, "index")
+    write_tsv(corpus, ["id", "text"], [[str(i), text] for i, text in enumerate(texts)])
+    simile("index", "build", "--overwrite", "--model", "simile-mini-3-static", "--corpus", corpus, "--index", index)
+    for family, (config_class, _, other) in FAMILIES.items():
+        name = config_class.replace("Config", "ForSequenceClassification")
+        if not hasattr(transformers, name):
+            print(f"skipped {family}: transformers has no {name}")
+            continue
+        settings = {**SIZES, "vocab_size": len(tokenizer), "num_labels": 1, **other}
+        torch.manual_seed(1)
+        model = getattr(transformers, name)(getattr(transformers, config_class)(
+            **{key: value for key, value in settings.items() if value is not None}))
+        with torch.no_grad():
+            for weight in model.parameters():
+                if weight.dim() > 1:
+                    weight.normal_(0, 0.15)
+        plain, saved = os.path.join(work, f"rerank-{family}"), os.path.join(work, f"rerank-{family}-saved")
+        save_encoder(model, tokenizer, plain)
+        activation = torch.nn.Identity() if family in ("bert", "mpnet") else None  # None: the sigmoid
+        theirs = CrossEncoder(plain, device="cpu", activation_fn=activation)
+        theirs.save_pretrained(saved)
+        if activation is not None:
+            config = os.path.join(plain, "config.json")
+            with open(config) as file:
+                older = {**json.load(file), "sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}
+            write_json(config, older)
+        expected = theirs.predict([(query, text) for text in texts], show_progress_bar=False)
+        for folder in (plain, saved):
+            output = simile("search", "--json", "--index", index, "--rerank", folder, "--query", query,
+                                "--top-k", "40", "--rerank-hits", "40")
+            scores = {int(hit["id"]): hit["score"] for hit in json.loads(output)["hits"]}
+            ours = [scores[i] for i in range(len(texts))]
+            result.tell(f"rerank {os.path.basename(folder)}",
+                        max(abs(a - float(b)) / max(1, abs(float(b))) for a, b in zip(ours, expected)), LIMIT_VECTORS)
+
+
+PARTS = {"vectors": compare_vectors, "rerank": compare_rerank, "prompts": compare_prompts, "folders": compare_folders,
          "losses": compare_losses}
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scripts of this folder have in common: the `tokenizers` library as the reference, texts
-// from files, and command lines.
+// Shared by the scripts of this folder: the `tokenizers` library as the reference, texts from
+// files, and command lines.
 'use strict';
 const fs = require('fs');
 const path = require('path');

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that tokenisers find hard, one a line: python3 nasty_texts.py [--lines 20000] [--step 24].
+"""Texts that tokenizers find hard, one a line: python3 nasty_texts.py [--lines 20000] [--step 24].
 
 Random mixes of scripts, marks, white space, control characters, emoji and names of added tokens; then
 every code point of Unicode, `step` a line, in several contexts; then very long words. The same arguments

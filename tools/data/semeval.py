@@ -4,7 +4,7 @@
 a ranking set: queries.tsv, corpus.tsv and qrels.tsv.
 
     python3 tools/data/semeval.py B SemEval2016-Task3-CQA-QL-dev.xml --output data/cqa_b_dev
-    simile evaluate --model simile-mini-2 --task ranking --queries data/cqa_b_dev/queries.tsv \\
+    simile evaluate --model simile-mini-3 --task ranking --queries data/cqa_b_dev/queries.tsv \\
         --corpus data/cqa_b_dev/corpus.tsv --qrels data/cqa_b_dev/qrels.tsv
 
     subtask A  queries are the related questions, documents their comments; relevance

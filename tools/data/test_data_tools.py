@@ -7,9 +7,13 @@ import contextlib
 import gzip
 import io
 import os
+import shutil
+import subprocess
 import tempfile
 import unittest
 
+import distillation_texts
+import select_vocabulary
 import fact_checks
 import semeval
 import trec_texts
@@ -86,7 +90,7 @@ class Folder(unittest.TestCase):
             return file.read()
 
     def quietly(self, function, *arguments) -> str:
-        """What it tells on stderr."""
+        """Its messages on stderr."""
         told = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
             function(*arguments)
@@ -225,6 +229,84 @@ class TrecTexts(Folder):
             self.assert_error(message, trec_texts.read_texts, "topics", [self.write("t", text)])
         docs = self.write("docs", "<DOC>\n<DOCNO>a b</DOCNO>\n</DOC>\n")
         self.assert_error("docs:1: expected an id in <DOCNO>, found 'a b'", trec_texts.read_texts, "documents", [docs])
+
+
+@unittest.skipUnless(shutil.which("zstd"), "zstd is not installed")
+class DistillationTexts(unittest.TestCase):
+    def write(self, name, text):
+        path = os.path.join(self.data, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if name.endswith(".gz"):
+            with gzip.open(path, "wt", encoding="utf-8") as file:
+                file.write(text)
+        elif name.endswith(".zst"):
+            with open(path, "wb") as file:
+                subprocess.run(["zstd", "-q", "-c"], input=text.encode(), stdout=file, check=True)
+        else:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def rows(self, output):
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            distillation_texts.main(self.data, output)
+        with open(output, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[0], "left\tright\tsource")
+        self.assertIn(f"{len(lines) - 1} pairs", told.getvalue())
+        return [tuple(line.split("\t")) for line in lines[1:]]
+
+    def test_pairs_are_related_short_and_free(self):
+        with tempfile.TemporaryDirectory() as self.data:
+            header = "query\tdocument\tsource\n"
+            for name in ("sections", "faq", "titles_bodies", "abstracts", "glossary", "squad_sentences",
+                         "dialogue"):
+                self.write(f"free_pairs/{name}.tsv.zst", header + f"{name} q\t{'long ' * 200}\tfree/one\n"
+                           + f"hidden {name}\tunclear\tpubmedqa/pubmedqa\n")
+            self.write("free_pairs/paraphrases.tsv.zst", header
+                       + "A dog is on grass\tA cat is on sand\tCOCO val2017\n" * 2)
+            self.write("medquad/qa_pairs.tsv", "id\tquestion\tanswer\tqtype\n1\tWhat is it?\tIt is so.\tx\n")
+            for part in ("dev", "test"):
+                self.write(f"snli_devtest/{part}.tsv",
+                           "sentence1\tsentence2\tlabel\nA man is on sand.\tA man sits\tneutral\n")
+            self.write("wiki_articles_2015/articles.txt.zst",
+                       "Title\nThe lead of it. It goes on and on here. And the third sentence is this.\n\n")
+            self.write("wiki_sents_2015/train.txt.gz",
+                       "The first sentence has nine words, as one counts.\nThe second one is short too.\n")
+            rows = self.rows(os.path.join(self.data, "one.tsv"))
+            self.assertEqual(len(set(rows)), len(rows))
+            self.assertIn(("What is it?", "It is so.", "medquad"), rows)
+            self.assertIn(("A dog is on grass", "A cat is on sand", "paraphrases"), rows)
+            texts = [text for row in rows for text in row[:2]]
+            self.assertTrue(all(len(row) == 3 and all(row) and row[0] != row[1] for row in rows))
+            self.assertFalse([text for text in texts if "unclear" in text or "hidden" in text])
+            self.assertLessEqual(max(len(text.split()) for text in texts), 130)
+            lead = [right for left, right, _ in rows if left == "Title"]
+            self.assertTrue(lead and lead[0].startswith("The lead of it."))
+            self.assertEqual(self.rows(os.path.join(self.data, "two.tsv")), rows)
+
+    def test_exchanged_words_stood_there_elsewhere(self):
+        distillation_texts.draw.seed(1)
+        exchanges = distillation_texts.Exchanges(["a dog runs home", "a cat runs home", "a cow runs away"])
+        changed = {exchanges.change("a dog runs home") for _ in range(50)}
+        self.assertEqual(changed - {"a dog runs home"},
+                         {f"a {who} runs {where}" for who in ("dog", "cat", "cow")
+                          for where in ("home", "away")} - {"a dog runs home"})
+
+    def test_a_vocabulary_keeps_letters_and_what_the_texts_have_most(self):
+        simile = os.environ.get("SIMILE", "")
+        if not simile:
+            self.skipTest("SIMILE does not name the program")
+        with tempfile.TemporaryDirectory() as self.data:
+            tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "dog", "cat", "cow", "猫"]
+            self.write("from/vocab.txt", "".join(token + "\n" for token in tokens))
+            self.write("pairs.tsv", "left\tright\na dog\ta cow\ncow\tdog dog\n")
+            out = os.path.join(self.data, "out")
+            with contextlib.redirect_stdout(io.StringIO()) as told:
+                select_vocabulary.main(simile, os.path.join(self.data, "from"),
+                                       os.path.join(self.data, "pairs.tsv"), "9", out)
+            with open(os.path.join(out, "vocab.txt"), encoding="utf-8") as file:
+                self.assertEqual(file.read().split(), tokens[:8] + ["cow"])
+            self.assertIn("9 of 11 tokens; 0 of 15", told.getvalue())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ WORDS = 40
 
 
 class Model:
-    """Weights by name, drawn when they are first asked for."""
+    """Weights by name, drawn on first use."""
 
     def __init__(self, config, seed, prefix=""):
         self.config, self.prefix, self.weights = config, prefix, {}

@@ -7,8 +7,8 @@ each step updates the rows it uses alone.
 
 Gradients are clipped to a global norm; the first half of the weights decays. The steps are those of
 torch.optim; AdamW and Adam without bias correction, which torch does not have, are written out here.
-Of the table, Adam without decay is torch's SparseAdam; for the others a dense step of torch's is taken
-back, with its moments, in the rows that it did not use.
+For the table, Adam without decay is torch's SparseAdam; for the others a dense step of torch is
+undone, with its moments, in the rows that it did not use.
 Needs torch and no part of Simile.
 """
 import json

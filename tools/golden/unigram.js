@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids and offsets (in code points) of tiny Unigram tokenisers, by Hugging Face's `tokenizers`.
+// Ids and offsets (in code points) of tiny Unigram tokenizers, by Hugging Face's `tokenizers`.
 //
 //   npm install --prefix /tmp/tokenizers tokenizers@0.23.2
 //   NODE_PATH=/tmp/tokenizers/node_modules node tools/golden/unigram.js > tests/golden/tokenizers/unigram.json
@@ -34,7 +34,7 @@ const tokenizers = {
   never: whole(null, metaspace('never', true), unigram([...unknown, ...words], false)),
   legacy: whole(null, {type: 'Metaspace', replacement: '_', add_prefix_space: true},
       unigram([...unknown, ['_', -1], ['_x', -1.5], ...words], false)),
-  // Positive scores make unknown characters win; "xy" and "a" stand twice; "ab" and "a" + "b" are equal.
+  // Positive scores make unknown characters win; "xy" and "a" occur twice; "ab" and "a" + "b" are equal.
   odd: whole(null, null, unigram([...unknown, ['xy', 50], ['xy', -40], ['a', 30], ['a', 20], ['b', 22],
     ['ab', 42], ['ba', 42], ['', 5], ['xyz', 1], ['<s>', 0]], false)),
 };

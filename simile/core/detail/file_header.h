@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers at the start of files, written as they lie in memory: numbers, and texts of a
-// fixed size without a terminating zero. A header has a `magic` text, a `checksum` of what lies
+// fixed size without a terminating zero. A header has a `magic` text, a `checksum` of the bytes
 // before it, and `zeros` at its end.
 #pragma once
 

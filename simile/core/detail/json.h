@@ -18,9 +18,9 @@ namespace simile::detail {
 
 using Json = nlohmann::json;
 
-// Takes the elements of one large member out of the stream, so that they are never a tree: `path`
-// holds the names that lead to it from the top. Of an object `take` gets true with each name and
-// value, of an array false, an empty name and each element. Throws to end the reading.
+// Takes the elements of one large member out of the stream, so that they never become a tree.
+// `path` holds the names that lead to the member from the top. `take` gets true, the name and the
+// value for an object's members; false, "" and the element for an array's. It throws to stop.
 struct JsonStream {
   std::vector<std::string> path;
   std::function<void(bool named, const std::string& name, const Json& value)> take;
@@ -36,7 +36,7 @@ Json read_json(const std::string& path);
 // Text that is not valid UTF-8 is written with U+FFFD in place of the broken bytes.
 std::string dump_json(const Json& json, int indent = 2);
 
-// A tree of settings as JSON: scalars whose type is not told are texts.
+// A tree of settings as JSON; scalars of unknown type become texts.
 nlohmann::ordered_json json_of(const ConfigNode& node);
 
 // A JSON object and the file it came from. Holds references: keep both alive.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What document pairs (simile/data/document_pairs.h) are made with: articles, and a sample.
+// Articles and a sample, from which document pairs (simile/data/document_pairs.h) are made.
 //
 // Articles are those of a text file with one paragraph a line and blank lines between articles, cut
 // into sentences; where articles have titles, the first line of each is its title.
@@ -39,8 +39,7 @@ class ArticleReader {
  public:
   ArticleReader(const std::string& path, const std::string& language, bool titles);
 
-  // False at the end. `article` has at least one paragraph, and a title where articles have them; a
-  // title alone is skipped.
+  // False at the end. `article` has a paragraph or more, and a title where articles have them.
   bool next(Article& article);
 
   const ReadReport& report() const { return report_; }  // rows are paragraphs
@@ -56,8 +55,7 @@ class ArticleReader {
   int64_t lone_titles_ = 0;
 };
 
-// The first (last) `count` words of `text`, which white space separates, or all it has, without
-// white space around them.
+// The first (last) `count` words of `text`, which white space separates, or all, trimmed.
 std::string_view first_words(std::string_view text, int64_t count);
 std::string_view last_words(std::string_view text, int64_t count);
 
@@ -84,7 +82,7 @@ class Reservoir {
 
   int64_t offered() const { return static_cast<int64_t>(offered_); }
 
-  // Gives the sample away in the order in which it was offered: take(Item) for each.
+  // Hands over the sample in the order in which it was offered: take(Item) for each.
   template <typename Take>
   void take(const Take& take) {
     std::sort(items_.begin(), items_.end(),

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record of a table: its fields, and what happens to a record that cannot be read. Used by
-// simile/data/reader.h.
+// One record of a table: its fields, and the treatment of records that cannot be read (reader.h).
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "simile/core/error.h"
@@ -17,23 +15,19 @@ namespace simile {
 
 struct ReadReport;
 
-// An error in one row that does not affect the rows after it (ErrorKind::kInput); the message
-// begins with file and line.
+// An error in one row alone (ErrorKind::kInput); the message begins with file and line.
 class RowError : public Error {
  public:
   explicit RowError(const std::string& message) : Error(ErrorKind::kInput, message) {}
 };
 
-// Throws `error` unless malformed rows are to be skipped; then counts it in `report`, which keeps
-// the first ones.
+// Throws `error` unless malformed rows are skipped; then `report` counts it and keeps the first.
 void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report);
 
-// To be called at the end. Error (ErrorKind::kInput): more than half of at least 20 rows are
-// malformed, or all of them are.
+// To be called at the end. Error (kInput): all rows, or over half of at least 20, are malformed.
 void check_malformed(const ReadReport& report);
 
-// A row with more fields or members is malformed (RowError), so that memory stays in proportion to
-// its line.
+// A row with more fields or members is malformed (RowError), so memory is bounded by its line.
 constexpr size_t kMaximumFields = 65536;
 
 // Fields between tabs. RowError, with `where`: too many.
@@ -53,27 +47,30 @@ struct JsonField {
   enum class Kind { kText, kNumber, kBoolean, kNull, kList, kObject };
   std::string name;
   Kind kind = Kind::kNull;
-  std::string value;  // the text; a number or truth value as written; nothing for the others
+  // The text; a number or truth value as written; a list of these as JSON; nothing for the others.
+  std::string value;
 };
 
 inline bool is_nested(const JsonField& field) {
   return field.kind == JsonField::Kind::kList || field.kind == JsonField::Kind::kObject;
 }
+inline bool is_list_of_values(const JsonField& field) {
+  return field.kind == JsonField::Kind::kList && !field.value.empty();
+}
 
-// The top-level members of one JSON object; nested values are checked and skipped.
+// The top-level members of one JSON object; other nested values are checked and skipped.
 // RowError, with `where`: text that is not one JSON object, too many members, a name twice.
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where);
 
-// Is `text`, but for white space around it and a plus, a number? The first is finite. All numbers
-// of data files are read so.
+// Whether `text`, ignoring white space around it and a plus, is a number. The first is finite. All
+// numbers of data files are read so.
 bool parse_number(std::string_view text, double& number);
 bool parse_number(std::string_view text, int64_t& number);
 
-// "0,5" as "0.5"; an empty text for one that is no number with a decimal comma.
+// "0,5" as "0.5"; an empty text if it is not a number with a decimal comma.
 std::string with_decimal_point(const std::string& text);
 
-// Is a field of a .tsv in quotes that pandas or a spreadsheet put there: with doubled
-// quotes inside and no single one?
+// Is a field of a .tsv in quotes of pandas or a spreadsheet: with doubled quotes inside?
 bool looks_quoted(std::string_view field);
 
 // Message about a missing column: `message`, the columns found, and the nearest name.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "simile/data/line_reader.h"
@@ -15,15 +14,13 @@ namespace simile {
 
 class TableFile {
  public:
-  // With on_error: skip, a record that cannot be read gives back the lines after its first one,
-  // and a quoted field of more than 1 MiB counts as never closed: what one broken quote costs is
-  // then bounded.
-  // `others`: see ReadOptions.
+  // With on_error: skip, a record that cannot be read gives back the lines after its first one, and
+  // a quoted field of more than 1 MiB counts as never closed: what one broken quote costs is then
+  // bounded. `others`: see ReadOptions.
   TableFile(const std::string& path, const std::vector<Column>& columns,
             const TableOptions& options, std::vector<std::string> others = {});
 
-  // False at the end. RowError for a row that cannot be taken apart; the next call goes on after
-  // it.
+  // False at the end. RowError for a row that cannot be parsed; the next call skips it.
   bool next(Row& row);
 
   // Is the column in the table? Of .jsonl: did a row so far have it?

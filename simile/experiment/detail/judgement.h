@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs of several seeds say together: which claims of a paper's table hold in ours
-// (simile/experiment/reproduction.h), and whether a search found better settings
-// (simile/experiment/tuning.h).
+// Conclusions from runs of several seeds: which claims of a paper's table hold in ours
+// (reproduction.h), and whether a search found better settings (tuning.h).
 #pragma once
 
 #include <map>
@@ -22,12 +21,10 @@ bool are_apart(const std::vector<std::string>& metrics);
 
 // The 95 % interval of the mean of figures which are taken for independent: squares of the
 // distances to the limits add up (Zou and Donner, Statistics in Medicine 27, 2008). Examples that
-// stand in several evaluations make it too narrow. There is a figure at least; of one it is its
-// own.
+// are in several evaluations make it too narrow. Takes one figure at least.
 Interval interval_of_mean(const std::vector<FigureInterval>& figures);
 
-// Figures drawn so far, by the folders of their runs and EVALUATION.METRIC: a mean of evaluations
-// has those of the columns beside it.
+// Figures drawn so far, by run folders and EVALUATION.METRIC, for the means of several evaluations.
 using DrawnFigures = std::map<std::pair<std::vector<std::string>, std::string>, FigureInterval>;
 
 // Over the test examples, of a cell with figures of its column: that of the mean over seeds and
@@ -36,9 +33,12 @@ using DrawnFigures = std::map<std::pair<std::vector<std::string>, std::string>, 
 std::optional<Interval> cell_interval(const TableColumn& column, const TableCell& cell,
                                       DrawnFigures& drawn, std::string& problem);
 
-// Its claim, column and paper_difference are left to the caller.
-JudgedClaim judge_claim(const TableColumn& column, TableCell above, TableCell below,
-                        EventSink& events);
+// Its claim, column and paper_difference are left to the caller, its verdict to judge_claims().
+JudgedClaim test_claim(const TableColumn& column, TableCell above, TableCell below,
+                       EventSink& events);
+
+// Corrects the p-values for the number of claims of all tables, and gives the verdicts.
+void judge_claims(std::vector<Reproduction>& tables);
 
 // The significance_mark() of a difference from the reference row, by the paired t-test over the
 // seeds that both have; empty without two of them.

@@ -67,8 +67,8 @@ inline SyntheticFunction hartmann6_function() {
   return {"Hartmann-6", SearchSpace(std::move(settings)), value, -3.32237};
 }
 
-// As trainings are: a rate by its logarithm, a choice of three kinds, of which one has a setting of
-// its own, and noise. The minimum, 0, is at rate 1e-3, kind 2 and temperature 0.1.
+// Similar to training: a rate by its logarithm, a choice of three kinds, one with a setting of its
+// own, and noise. The minimum, 0, is at rate 1e-3, kind 2 and temperature 0.1.
 inline SyntheticFunction noisy_choice_function() {
   SearchSetting rate = range_setting("rate", 1e-5, 1e-1);
   rate.is_log = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trainings that a table is made of (simile/experiment/reproduction.h): which there are, which
-// of them this process is asked for, and doing these.
+// The trainings of a table (simile/experiment/reproduction.h): it lists them, decides which of them
+// this process does, and does these.
 #pragma once
 
 #include <optional>
@@ -28,29 +28,29 @@ struct TableRun {
 // Where a table's sets are.
 struct TableData {
   std::string folder;  // of all sets; empty: as each recipe has it
-  // Nobody asked for the folder: recipes that say where their data are keep to that.
+  // The user did not name the folder: recipes that name their data keep it.
   bool is_fetched = false;
 
   std::string of(const TableSet& set) const;
   bool has(const TableSet& set) const;
 };
 
-// What --data asks for, or what was fetched where it asks for nothing and a recipe needs it.
-// Errors: ErrorKind::kUsage, kInput where there is no such folder.
+// The data that --data names, or, without it, the fetched data if a recipe needs it. Errors:
+// ErrorKind::kUsage, and kInput if there is no such folder.
 TableData find_table_data(const PaperTable& table, const std::string& data);
 
 class TableRuns {
  public:
-  // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. Sets
-  // and files that are not at hand are told, with the rows they cost, and so is how many finished
-  // runs are out of date, or lack the model that is to be kept. Of `options` runs and out are set;
-  // their data, model and settings are not looked at. All are kept by reference. Errors:
-  // ErrorKind::kUsage where the options' rows and sets are none, or leave nothing.
+  // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. Reports
+  // missing sets and files with the rows that need them, and how many finished runs are out of date
+  // or lack a model that should be kept. `options` must have runs and out; its data, model and
+  // settings are ignored. All arguments are kept by reference. Errors: ErrorKind::kUsage if the
+  // options' rows and sets do not exist or leave nothing.
   TableRuns(const PaperTable& table, const TableSettings* settings, const std::string& model,
             const TableData& data, const ReproduceOptions& options, EventSink& events);
 
-  // Trains those that this process is asked for unless they are finished, and reads the others
-  // again. Errors: ErrorKind::kInterrupted, with how many are finished.
+  // Trains the runs of this process that are not finished, and reads the others again. Errors:
+  // ErrorKind::kInterrupted, with how many are finished.
   void complete();
 
   const std::vector<TableRun>& list() const { return runs_; }

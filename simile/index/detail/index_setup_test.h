@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an index should hold, kept as plainly as possible, for tests.
+// A plain model of an index's expected content, for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ inline void vector_of_text(const std::string& text, int64_t D, float* vector) {
   }
 }
 
-// Of each document, or of each of its passages.
+// One vector for each document, or for each of its passages.
 inline Matrix<float> vectors_of_texts(const std::vector<Document>& documents, int64_t D) {
   std::vector<std::string> texts;
   for (const Document& document : documents) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of an index folder: their names, and manifest.json, search.json and what describes an
-// export. For sources only.
+// The files of an index folder: their names, and manifest.json, search.json and the description of
+// an export. For sources only.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ void write_manifest(const std::string& folder, const IndexedModel& model);
 // Errors (kInput): missing, damaged, of another format.
 IndexedModel read_manifest(const std::string& folder);
 
-// What segment `number` is to be; its owner is a hash of the manifest and the number.
+// The expected kind of segment `number`; its owner is a hash of the manifest and the number.
 SegmentKind segment_kind(const IndexedModel& model, int64_t number);
 
 // Checks documents and vectors for one another, for metadata that are none or too large, for
@@ -43,12 +43,8 @@ void check_documents(const std::vector<Document>& documents, const Matrix<float>
 // The members of manifest.json, without the seal.
 Json manifest_json(const IndexedModel& model);
 
-// search.json. `remedy`: what to do where it is damaged.
-void write_settings(const std::string& path, const SearchSettings& settings);
-SearchSettings read_settings(const std::string& path, const std::string& remedy);
-
-// What an index says of itself, in a file beside its exported vectors, so that an index can be made
-// of them again: the model and how a search goes.
+// The description of an index in a file beside its exported vectors, so that they can become an
+// index again: the model and the search settings.
 struct IndexDescription {
   IndexedModel model;
   SearchSettings settings;

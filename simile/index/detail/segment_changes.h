@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,10 +62,13 @@ size_t tail_begin(const StoreState& state, int64_t added);
 size_t merge_begin(const std::vector<SegmentRow>& segments,
                    const DocumentStore::RemovedWithin& removed_within);
 
-// Rewrites the segments from `begin` on, without removed rows. Returns the segments to be dropped.
-std::vector<SegmentRow> rewrite_segments(const Segments& segments, size_t begin,
-                                         const DocumentStore::RemovedWithin& removed_within,
-                                         SegmentSink& sink);
+// Rewrites the segments from `begin` on, without removed rows, followed by the rows of add(sink).
+SegmentChange rewrite_segments(SegmentSink sink, const Segments& segments, size_t begin,
+                               const DocumentStore::RemovedWithin& removed_within,
+                               const std::function<void(SegmentSink&)>& add = nullptr);
+
+// The files of an index, relative to its folder; one without words or settings has fewer.
+std::set<std::string> used_files(const StoreState& state);
 
 // Files in an index folder that are not part of the index, relative to it: left by a process that
 // was killed, or not of an index.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of an index with the segments whose vectors are in it: when an index gets one, how far a
-// search by it has to look, and what else a search of stored vectors misses. Errors (kInput): it is
-// missing or damaged, or of other segments.
+// The graph of an index with the segments whose vectors are in it: when an index gets one, how far
+// a search by it has to look, and the loss from stored numbers. Errors (kInput): it is missing or
+// damaged, or of other segments.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/index/document_store.h"
 #include "simile/index/indexed_model.h"
 #include "simile/index/search_settings.h"
 #include "simile/index/segment_file.h"
@@ -24,15 +25,9 @@ using Segments = std::vector<std::shared_ptr<const Segment>>;
 
 constexpr int64_t kNearest = 10;  // vectors that a graph's breadth and recall are of
 
-// Segments of so many rows, and a last one of any number, can have a graph.
+// A graph covers segments of 2^kGraphShift rows each, and a last one of any size.
 constexpr int kGraphShift = 16;
 constexpr int64_t kFullSegment = int64_t{1} << kGraphShift;
-
-// What the graph `number` of these segments belongs to.
-std::string graph_owner(const IndexedModel& model, int64_t number, const Segments& segments);
-
-// All vectors of the segments, verified.
-VectorRows rows_of(const Segments& segments, const IndexedModel& model);
 
 class SegmentGraph {
  public:
@@ -56,23 +51,25 @@ class SegmentGraph {
   mutable std::unique_ptr<const GraphWalker> walker_;
 };
 
-// Whether an index of these segments and removed rows is to get a graph, in place of the one that
-// it may have, which `state` does not name where it goes. A graph stays while fewer than 50,000
-// vectors were added and less than a quarter of its own removed.
-bool needs_graph(const StoreState& state, const ApproximateOptions& options);
+// Whether an index of these segments and removed rows should get a new graph. If it has one that
+// must go, `state` no longer names it. A graph stays while fewer than 50,000 vectors were added and
+// less than a quarter of its own removed. By "auto" an index that is searched by words alone gets
+// none.
+bool needs_graph(const StoreState& state, const SearchSettings& settings);
 
 // Builds the graph `number` of all segments of the snapshot and measures with vectors of its own
 // how far a search must look to find the share that the options ask for, with a likelihood of 97 %.
-// If none reaches it, nothing is kept but under "always".
+// If none reaches it, nothing is kept but under "always". Searches by vectors and words are
+// measured too, with the texts in `documents`: they should find the same share, but at least 99 %,
+// of the hits of a search of all documents. If no walk finds them, such searches scan the vectors.
 std::optional<GraphRow> make_graph(const std::string& folder, const IndexedModel& model,
                                    const StoreSnapshot& snapshot, const Segments& segments,
-                                   int64_t number, const ApproximateOptions& options,
-                                   const GraphProgress& progress);
+                                   int64_t number, const DocumentStore& documents,
+                                   const SearchSettings& settings, const GraphProgress& progress);
 
 // The mean share of the ten nearest vectors that a search of `stored` finds for up to 1,000 vectors
 // of its own, at even distances, each in fp32 and without itself, rounded down to four digits.
 // `floats` has the same vectors under the same keys in fp32. None for fewer than two vectors.
-std::optional<double> measure_stored_recall(const SegmentSet& stored, const SegmentSet& floats,
-                                            const IndexedModel& model);
+std::optional<double> measure_stored_recall(const SegmentSet& stored, const SegmentSet& floats);
 
 }  // namespace simile::detail

@@ -18,8 +18,8 @@ class Database {
  public:
   enum class Access { kCreate, kWrite, kRead };
 
-  // Opens the file for writing if possible, also for a reader, which may have to roll back what a
-  // killed process left. A reader's statements cannot write.
+  // Opens the file for writing if possible, also for a reader, which may have to roll back the
+  // change of a killed process. A reader's statements cannot write.
   Database(const std::string& path, Access access);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -29,6 +29,9 @@ class Database {
   sqlite3* handle() const { return handle_; }
   void execute(const std::string& sql) const;
   int64_t read_number(const char* sql) const;  // of the first row, which must be there
+
+  // Writes what the database is now to a new file; others may read meanwhile, and changes wait.
+  void copy_to(const std::string& path) const;
 
   // Errors (kIo): the path names another file by now, or none.
   void check_in_place() const;
@@ -48,7 +51,7 @@ class Database {
 // A prepared statement. Reset it after each use; text that is bound must live until then.
 class Statement {
  public:
-  Statement(const Database& database, const char* sql);
+  Statement(const Database& database, const std::string& sql);
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
   ~Statement();

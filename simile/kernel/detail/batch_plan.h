@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a batch is cut for work in parallel: chunks of whole sequences whose cost is as even as it
-// gets. Inside the encoder tokens stand in the order of the plan (chunk by chunk); `token` leads
-// back.
+// gets. In the encoder, tokens are in the plan's order (chunk by chunk); `token` leads back.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,7 @@ struct BatchPlan {
 };
 
 // Errors: kInput for offsets that do not rise from 0 to the number of tokens, sequences longer than
-// the model's positions, ids or type ids outside their tables, heads that do not divide the hidden
-// size.
+// the model's positions, ids or type ids outside their tables, heads that do not divide H.
 void check_batch(const EncoderShape& shape, const PackedBatch& batch);
 
 // Where each sequence's attention dropout bits begin in a layer's, and their sum: a function of the
@@ -43,11 +41,10 @@ void check_batch(const EncoderShape& shape, const PackedBatch& batch);
 std::vector<int64_t> attention_mask_offsets(const EncoderShape& shape, const PackedBatch& batch);
 
 // About `chunk_tokens` tokens a chunk; from `multiple` chunks on, their number is a multiple of it.
-// A function of its arguments alone.
 BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_t chunk_tokens,
                      int64_t multiple);
 
-// What positions do to attention, as tables for sequences of up to some length.
+// The effect of positions on attention, as tables for sequences of up to some length.
 //
 // Rotary positions: token p of a sequence turns pair j of a head of size d by the angle
 // p * base^(-2j / d) (Su et al. 2021), both rounded to single precision as the models were trained.
@@ -56,7 +53,7 @@ BatchPlan plan_batch(const EncoderShape& shape, const PackedBatch& batch, int64_
 // one for each distance below half its buckets, the rest on a logarithmic scale up to distance 128.
 // Rows of `relative` beyond the 32nd are never used, as in MPNet's own code.
 
-// The bucket of a key `distance` tokens behind the query, of an even number of buckets, at least 4.
+// The bucket of a key `distance` tokens behind the query; `buckets` is even and at least 4.
 int64_t relative_bucket(int64_t distance, int64_t buckets);
 
 // How many buckets the distances of a shape with relative positions fall into.
@@ -64,7 +61,7 @@ int64_t bucket_count(const EncoderShape& shape);
 
 class PositionTables {
  public:
-  // Tables for sequences of at most `longest` tokens; what was in them is replaced.
+  // Tables for sequences of at most `longest` tokens; replaces their content.
   void build(const EncoderShape& shape, const EncoderWeights& weights, int64_t longest);
 
   // [longest, head_size / 2]; null without rotary positions.
@@ -96,14 +93,13 @@ class PositionTables {
   int64_t longest_ = 0, ld_shift_ = 0;
 };
 
-// Turns query and key of one sequence's rows of qkv [length, 3H], or back; nothing without rotary
-// positions.
+// Turns query and key of a sequence's rows of qkv [length, 3H], or back, by rotary positions.
 void rotate_sequence(const EncoderShape& shape, const PositionTables& tables, bool local,
                      int64_t length, float* qkv, bool backward = false);
 
 // Which rows of the position table the tokens of a sequence take: position_offset, the next and so
-// on. With an offset, the token whose number is one below it is the padding: where it stands in a
-// text, it takes the row of its own number and does not count (RoBERTa and MPNet in transformers).
+// on. With an offset, the token whose number is one below it is the padding: inside a text it takes
+// the row of its own number and does not count (RoBERTa and MPNet in transformers).
 class PositionRows {
  public:
   explicit PositionRows(int64_t position_offset)

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk through the encoder's layers (chunk_forward.cpp), what EncoderTape holds of it, what
-// backward works in, and from what it left of each token to the gradients of the weights. Rows are
-// tokens in the order of the plan.
+// The walk through the encoder's layers (chunk_forward.cpp), the values that EncoderTape keeps, the
+// memory of backward, and the gradients of the weights. Rows are tokens in plan order.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "simile/core/memory.h"
 #include "simile/kernel/detail/batch_plan.h"
-#include "simile/kernel/detail/weight_panels.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
+#include "simile/kernel/matrix_product.h"
 
 namespace simile {
 
-// Hands out parts of one piece of memory, each aligned to 64 bytes; with a null base it only
-// counts.
+// Hands out parts of one piece of memory, aligned to 64 bytes; with a null base it only counts.
 class Carver {
  public:
   explicit Carver(float* base) : base_(base) {}
@@ -53,6 +52,51 @@ struct LayerTape {
   float* head_factors;  // [sequences, heads], null without DropHead
 };
 
+struct LayerPanels {
+  const float* qkv;
+  const float* attention;
+  const float* up;
+  const float* down;
+};
+
+enum class PanelUse {
+  kForward,   // y = x W^T
+  kBackward,  // dx = dy W
+};
+
+// A copy of an encoder's matrices in the order in which the matrix product reads them.
+class WeightPanels {
+ public:
+  explicit WeightPanels(ProductType products) : products_(products) {}
+
+  // The products that multiply with them.
+  const MatrixProducts& products() const { return products_; }
+
+  // Copies all matrices (in parallel), into memory that is reused from call to call. With
+  // `read_layer` the layers' matrices come from it, layer by layer: a layer's source is no longer
+  // used when the next is requested. Layers that share weights are requested once.
+  void pack(const EncoderShape& shape, const EncoderWeights& weights, PanelUse use,
+            const LayerReader& read_layer = {});
+  int64_t size() const { return memory_.size(); }  // floats
+  const LayerPanels& layer(int64_t i) const {
+    return layers_[std::min(static_cast<size_t>(i), layers_.size() - 1)];
+  }
+  const float* projection() const { return projection_; }  // null: there is none
+
+ private:
+  struct Piece;
+  int64_t count_floats(int64_t rows, int64_t columns, PanelUse use) const;
+  float* list_matrix(const float* w, const ByteMatrix& bytes, int64_t rows, int64_t columns,
+                     PanelUse use, std::vector<Piece>& pieces);
+  void copy(const std::vector<Piece>& pieces, PanelUse use, bool parallel) const;
+
+  MatrixProducts products_;
+  FloatBuffer memory_;
+  float* next_ = nullptr;  // where the next matrix's panels go
+  const float* projection_ = nullptr;
+  std::vector<LayerPanels> layers_;
+};
+
 struct TapeContents {
   explicit TapeContents(ProductType type) : panels(type) {}
 
@@ -68,9 +112,9 @@ struct TapeContents {
   WeightPanels panels;  // of the pass that ran last
   FloatBuffer activations, gradients, work;
 
-  // What enters the first layer.
+  // The input of the first layer.
   const float* first() const { return projected ? projected : embedding.output; }
-  // What a layer's attention was given, and its feed-forward.
+  // The inputs of a layer's attention and of its feed-forward.
   const float* attention_input(const EncoderShape& shape, int64_t layer) const {
     if (layer == 0) return first();
     return shape.pre_norm ? layers[static_cast<size_t>(layer)].attention.output
@@ -85,8 +129,7 @@ struct TapeContents {
   }
 };
 
-// Places the parts of the tape for its plan from `base` on, which holds as many floats as the same
-// call with a null base returns.
+// Places the tape's parts for its plan from `base` on; with a null base returns how many floats.
 int64_t carve_tape(const EncoderShape& shape, const EncoderDropout& dropout, TapeContents& tape,
                    float* base);
 
@@ -107,12 +150,12 @@ struct ForwardPass {
 // The one walk through the layers, for inference and for training: all chunks, on up to `threads`
 // threads, with work space from `memory`.
 //
-// The steps, and so the bits, are the same; what differs is where their results go. With a tape
+// The steps, and so the bits, are the same; only the places of their results differ. With a tape
 // each goes to its own place there, for backward, and dropout and the perturbation apply; without
 // one the results share a piece of work space that stays in the second-level cache, and are gone.
 void run_forward(const ForwardPass& pass, int64_t threads, FloatBuffer& memory);
 
-// Gradients of what the four matrices of a layer gave, of one chunk's tokens.
+// Gradients of the outputs of a layer's four matrices, for one chunk's tokens.
 struct ChunkGradients {
   float* qkv;        // [rows, 3H]
   float* attention;  // [rows, H]
@@ -120,13 +163,13 @@ struct ChunkGradients {
   float* down;       // [rows, H]
 };
 
-// The gradients of all tokens, and what the matrices were given. With products in bfloat16 they are
+// The gradients of all tokens, and the inputs of the matrices. With products in bfloat16 they are
 // packed (MatrixProducts::pack_left).
 struct LayerGradients : ChunkGradients {
   float *input_panels, *context_panels, *attended_panels, *inner_panels;
 };
 
-// What backward works in.
+// Working memory of backward.
 struct BackwardMemory {
   bool for_weights = true;           // their gradients are wanted too
   float* hidden;                     // [rows, H], gradient of the hidden states under way
@@ -143,8 +186,8 @@ struct BackwardMemory {
   float* first_sum = nullptr;
 };
 
-// Places the parts of `memory` for what is on the tape from `base` on, which holds as many floats
-// as the same call with a null base returns.
+// Places the parts of `memory` that this tape needs from `base` on. A call with a null base returns
+// the number of floats needed.
 int64_t carve_backward(const EncoderShape& shape, const TapeContents& tape, BackwardMemory& memory,
                        float* base);
 
@@ -153,8 +196,7 @@ std::vector<WeightTile> weight_tiles(const EncoderShape& shape, const MatrixProd
                                      const BackwardMemory& memory, int64_t layer,
                                      const EncoderGradients& weights);
 
-// Adds the chunks' sums, in their order, to what the encoder has of a layer's vectors; of layer -1,
-// of those that are no layer's.
+// Adds the chunks' sums, in order, to a layer's vectors in the encoder; layer -1: to the others.
 void add_sums(const EncoderShape& shape, const PositionTables& tables,
               const std::vector<EncoderGradients>& chunks, int64_t layer,
               const EncoderGradients& weights);

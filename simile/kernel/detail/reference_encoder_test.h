@@ -150,7 +150,7 @@ inline void add(Numbers& x, const Numbers& y) {
   for (size_t i = 0; i < y.size(); ++i) x[i] += y[i];
 }
 
-// What enters the first layer.
+// The input of the first layer.
 inline Numbers embed(const EncoderShape& s, const EncoderPointers<const double>& w,
                      const PackedBatch& batch, const Masks& masks, const Numbers& perturbation) {
   const int64_t E = s.embedding_size();

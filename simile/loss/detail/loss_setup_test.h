@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of losses share: random batches in double precision and a check of gradients by
+// Shared by the tests of losses: random batches in double precision and a check of gradients by
 // finite differences.
 #pragma once
 

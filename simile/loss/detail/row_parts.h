@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of losses (loss.h), and what they are put together from.
+// The rows of losses (loss.h), and the parts that they are made from.
 #pragma once
 
 #include "simile/loss/bsc.h"
@@ -21,19 +21,19 @@ inline constexpr Requirement kRequired = Requirement::kRequired;
 // Needs of losses on pairs.
 LossNeeds pairs(Requirement target, Requirement negatives, bool unit_target = false);
 
-// Of losses that compare texts of a pair with those of others in the batch.
+// Needs of losses that compare the texts of a pair with those of other pairs in the batch.
 LossNeeds batch_pairs(Requirement target, Requirement negatives);
 
-// Of bsc and its kin: scores and negatives are optional, classes are needed to mask those of one.
+// Needs of bsc and its kin: scores and negatives are optional; masking by class needs classes.
 LossNeeds batch_pairs(const std::string& same_class);
 
 // `needs` of a loss that compares pairs of different targets.
 LossNeeds ranked_pairs(LossNeeds needs);
 
-// Of losses that compare one score of each pair, the cosine or a head's number, with its target.
+// Needs of losses that compare a score of each pair, cosine or a head's number, with its target.
 LossNeeds scored_pairs(bool unit_target = false);
 
-// Of losses made of those in `of`. Errors (kRecipe): there are none.
+// Needs of losses composed of those in `of`. Errors (kRecipe): `of` is empty.
 LossNeeds needs_of_terms(const LossOptions& options);
 
 // How a row is computed whose function takes its own options, or none.
@@ -59,8 +59,8 @@ void visit_threshold(OptionVisitor& v, double& threshold);
 void visit_duplicates(OptionVisitor& v, std::string& duplicates);
 void visit_same_class(OptionVisitor& v, std::string& same_class);
 
-// What smoothness is measured on: scores as the logits of a softmax over each row; those of a head;
-// the score of each pair, of single texts their cosines in the batch.
+// The outputs that smoothness is measured on: scores as the logits of a softmax over each row; a
+// head's logits; the score of each pair, or for single texts their cosines in the batch.
 SmoothOutput row_output(const torch::Tensor& scores);
 SmoothOutput head_output(const LossOptions&, const LossInput& input, const LossContext&);
 SmoothOutput score_output(const LossOptions&, const LossInput& input, const LossContext&);

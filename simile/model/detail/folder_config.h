@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the JSON files of a model folder say: modules.json and its entries (which modules a model
-// has, and how it pools), and what sentence-transformers does to texts before they reach the
-// encoder (length limit, lower case, prompts) and how it compares vectors.
+// Reads the JSON files of a model folder: modules.json and its entries (the modules and the
+// pooling), what sentence-transformers does to texts before they reach the encoder (length limit,
+// lower case, prompts), and how it compares vectors.
 //
 // Errors (ErrorKind::kInput) name file, key and value: a module, pooling or key that is not known
 // or that would change the numbers in a way that is not supported, modules in an order that makes
@@ -18,17 +18,19 @@ namespace simile::detail {
 
 struct ModuleEntry {
   std::string type;    // "Pooling": the last part of the type, which both schemas share
-  bool own = false;    // of the package "simile"
   std::string folder;  // inside the model folder
 };
 
-// Transformer and Pooling, or StaticEmbedding, or simile.StaticEmbedding (static_weights.h), or
-// simile.Joined (joined_model.h), then any of Dense, LayerNorm and Normalize. Dropout among these
-// is passed over.
+// Transformer and Pooling, or StaticEmbedding (static_weights.h), then Dense, LayerNorm and
+// Normalize. Dropout is ignored. Errors (kInput): modules that earlier versions of Simile wrote
+// (simile.Joined, simile.StaticEmbedding), and those above.
 std::vector<ModuleEntry> read_module_list(const std::string& path);
 
+// Errors (kInput): not the modules of a cross-encoder (`pairs`: none listed, or Transformer alone),
+// or that one alone where texts are to have vectors.
+void check_purpose(const std::vector<ModuleEntry>& list, bool pairs, const std::string& source);
+
 bool is_static(const std::vector<ModuleEntry>& list);
-bool is_joined(const std::vector<ModuleEntry>& list);
 
 // Errors: `object` has a key that is none of `known`.
 void check_keys(const Json& object, const std::string& source,
@@ -36,9 +38,6 @@ void check_keys(const Json& object, const std::string& source,
 
 // Errors: the text `key` is there and not `only`.
 void check_text(const JsonObject& json, const char* key, const std::string& only);
-
-// A path inside the model folder, never one that leads out of it; `source` names it.
-void check_inside(const std::string& path, const std::string& source);
 
 // Reads the folders of `list` (of the model folder `path`) into pooling, modules and normalize of
 // `settings`, whose encoder is known. Normalize at the end becomes settings.normalize.

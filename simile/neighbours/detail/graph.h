@@ -30,7 +30,6 @@
 #include <vector>
 
 #include "simile/core/file.h"
-#include "simile/core/hash.h"
 #include "simile/neighbours/exact_search.h"
 
 namespace simile::detail {
@@ -39,22 +38,12 @@ constexpr uint32_t kNoNode = 0xFFFFFFFF;
 constexpr int64_t kBaseLinks = 32;
 constexpr int64_t kUpperLinks = 16;
 
-// Writes a graph as it comes: the neighbours of all vectors, then the levels.
-class GraphWriter {
- public:
-  GraphWriter(const std::string& path, const std::string& owner, int64_t rows, int64_t entry,
-              const std::vector<int64_t>& level_sizes);
-  void add(const uint32_t* values, int64_t count);
-  // Flushes the file and gives it its name; returns the checksum of its header.
-  std::string commit();
-
- private:
-  std::string owner_;
-  int64_t rows_, entry_;
-  uint32_t levels_;
-  Hash128 hash_;
-  AtomicFile file_;
-};
+// Writes a graph to `path`: write_links(put) puts the neighbours of all vectors, then the levels.
+// Returns the checksum of its header.
+using PutLinks = std::function<void(const uint32_t* values, int64_t count)>;
+std::string write_graph(const std::string& path, const std::string& owner, int64_t rows,
+                        int64_t entry, const std::vector<int64_t>& level_sizes,
+                        const std::function<void(const PutLinks& put)>& write_links);
 
 class GraphFile {
  public:
@@ -71,7 +60,7 @@ class GraphFile {
   uint32_t entry() const { return entry_; }
   int64_t levels() const { return static_cast<int64_t>(levels_.size()); }
   const uint32_t* links(uint32_t node) const { return base_ + node * kBaseLinks; }
-  // Of a node of level `level`, from 1 on.
+  // The links of a node of level `level`, from 1 on.
   const uint32_t* links(uint32_t node, int64_t level) const;
 
  private:
@@ -110,7 +99,7 @@ using BuildProgress = std::function<void(int64_t done, int64_t all)>;
 // Writes the graph of `rows` (at least 1) to `path`. Returns the checksum of its header. Each
 // vector is kept as bfloat16 while it is built, so it takes 2 D + 280 bytes of memory a vector. The
 // same vectors give the same graph with one thread; with more, near vectors may be linked in
-// another order, and what a search finds may differ by some.
+// another order, and a few hits of a search may differ.
 std::string build_graph(const VectorRows& rows, const std::string& path, const std::string& owner,
                         const BuildProgress& progress);
 

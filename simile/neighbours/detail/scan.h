@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner loops of exact search, on one thread. A score's bits depend on its query and row alone,
-// and on the instruction set. It is the score with the floats that the row stands for.
+// and on the instruction set. It is the score with the floats that the row represents.
 #pragma once
 
 #include <cstdint>

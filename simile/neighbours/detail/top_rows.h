@@ -13,6 +13,10 @@
 
 namespace simile::detail {
 
+inline bool better_hit(const Hit& a, const Hit& b) {
+  return a.score != b.score ? a.score > b.score : a.id < b.id;
+}
+
 // Highest score first, equal scores by lower row. With a margin, also the rows whose score is that
 // much below the k-th best or less: all that could be among the best k if scores were off by half
 // of it.
@@ -21,7 +25,7 @@ class TopRows {
   explicit TopRows(int64_t k, float margin = 0)
       : k_(static_cast<size_t>(k)), limit_(4 * k_ + 1024), margin_(margin) {}
 
-  // Rows with a lower score need not be offered.
+  // Rows with a lower score need not be offered; a score that is not a number must not be.
   float threshold() const { return threshold_; }
 
   void push(int32_t row, float score) {
@@ -34,17 +38,25 @@ class TopRows {
     if (keys_.size() > k_) shrink();
   }
 
-  // Whether so many rows are within the margin that some were given up.
+  // Whether too many rows were within the margin, so that some were dropped.
   bool overflowed() const { return overflowed_; }
 
-  // The rows, best first; ends the collection.
-  std::vector<int32_t> take_sorted() {
+  // The rows, best first, numbered from `first` on; ends the collection.
+  std::vector<Hit> take_hits(int64_t first) {
     tighten();
     std::sort(keys_.begin(), keys_.end(), std::greater<>());
-    std::vector<int32_t> rows(keys_.size());
-    std::transform(keys_.begin(), keys_.end(), rows.begin(),
-                   [](uint64_t key) { return static_cast<int32_t>(~static_cast<uint32_t>(key)); });
+    std::vector<Hit> hits;
+    hits.reserve(keys_.size());
+    for (const uint64_t key : keys_) {
+      hits.push_back({first + static_cast<int32_t>(~static_cast<uint32_t>(key)), score(key)});
+    }
     std::vector<uint64_t>().swap(keys_);
+    return hits;
+  }
+
+  std::vector<int32_t> take_sorted() {
+    std::vector<int32_t> rows;
+    for (const Hit& hit : take_hits(0)) rows.push_back(static_cast<int32_t>(hit.id));
     return rows;
   }
 
@@ -87,50 +99,6 @@ class TopRows {
   float threshold_ = -std::numeric_limits<float>::infinity();
   bool overflowed_ = false;
   std::vector<uint64_t> keys_;
-};
-
-// The best k of a stream of scored rows: highest score first, equal scores by lower id.
-
-inline bool better_hit(const Hit& a, const Hit& b) {
-  return a.score != b.score ? a.score > b.score : a.id < b.id;
-}
-
-class TopHits {
- public:
-  explicit TopHits(int64_t k) : k_(static_cast<size_t>(k)) {}
-
-  // A score that is not a number is never kept.
-  void push(int64_t id, float score) {
-    if (!(score >= threshold_)) return;
-    hits_.push_back({id, score});
-    if (hits_.size() >= 2 * k_ + 64) shrink();
-  }
-
-  void merge(const TopHits& other) {
-    for (const Hit& hit : other.hits_) push(hit.id, hit.score);
-  }
-
-  std::vector<Hit> take_sorted() {
-    if (hits_.size() > k_) shrink();
-    std::sort(hits_.begin(), hits_.end(), better_hit);
-    return std::move(hits_);
-  }
-
- private:
-  void shrink() {
-    if (k_ == 0) {
-      hits_.clear();
-      return;
-    }
-    const auto last = hits_.begin() + k_ - 1;
-    std::nth_element(hits_.begin(), last, hits_.end(), better_hit);
-    threshold_ = last->score;
-    hits_.resize(k_);
-  }
-
-  size_t k_;
-  float threshold_ = -std::numeric_limits<float>::infinity();
-  std::vector<Hit> hits_;
 };
 
 }  // namespace simile::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of encoders share.
+// Shared by the tests of encoders.
 #pragma once
 
 #include <torch/types.h>

@@ -22,10 +22,9 @@ struct ComparedRuns {
   bool has_folds() const { return runs[0].fold.has_value(); }
 };
 
-// Of a run folder, or of a file of predictions; of hybrid:FOLDER the reports of the run's model
-// together with BM25.
+// Reads a run folder, a file of predictions, or hybrid:FOLDER, the run's model with BM25.
 ComparedRuns read_compared_runs(const std::string& path);
-// Of run folders together, under one name.
+// Reads several run folders together, under one name.
 ComparedRuns read_compared_runs(const std::string& name, const std::vector<std::string>& folders);
 
 // By fold, and in each by seed.
@@ -40,9 +39,9 @@ std::vector<int64_t> seeds_of(const ComparedRuns& side);  // empty when one is n
 // The report on the same task and data; null where there is none.
 const Report* find_report(const RunFiles& run, const Report& like);
 
-// The `reports` of the runs of `side`, one a run, in the order of sort_runs(). An
-// example that was tested under several seeds counts once, also where all folds were tested on it;
-// the examples of folds that were tested on parts of the data stand one after the other.
+// The `reports` of the runs of `side`, one a run, in the order of sort_runs(). An example that was
+// tested under several seeds counts once, also if all folds were tested on it. If folds were tested
+// on parts of the data, their examples come one after the other.
 class SideExamples {
  public:
   // Errors (ErrorKind::kInput): predictions that cannot be read; runs of one fold, or of all where
@@ -57,8 +56,8 @@ class SideExamples {
   const std::vector<Predictions>& predictions() const { return predictions_; }  // one a run
 
   // The mean over the folds that have any of the positions of the mean over each one's runs.
-  // Refers to this object. None for a metric that a run does not report or that is not computed
-  // from predictions, and where it is not what was reported: then `problem` says so.
+  // Refers to this object. None, with the reason in `problem`, for a metric that a run does not
+  // report or that is not computed from predictions, and if it differs from the reported value.
   Statistic statistic(const std::string& metric, std::string& problem) const;
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the HTML report is made of: escaped text, tables, and its parts, each of which is empty when
-// there is nothing to show.
+// Parts of the HTML report: escaped text, tables, and its sections, empty with nothing to show.
 #pragma once
 
 #include <cstdint>

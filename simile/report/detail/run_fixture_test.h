@@ -13,7 +13,7 @@
 
 namespace simile {
 
-// How often `part` stands in the text.
+// How often `part` occurs in the text.
 inline int count(const std::string& text, const std::string& part) {
   int times = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
@@ -69,7 +69,7 @@ class RunFixture : public TestFiles {
     return path(folder);
   }
 
-  // Runs of a seed on folds, tested on other pairs each: those of fold f get texts of their own.
+  // Runs of a seed on folds, each tested on other pairs: those of fold f get texts of their own.
   std::string folds(const std::string& name, int seed, double spearman,
                     std::vector<std::string> predictions) const {
     std::string runs;

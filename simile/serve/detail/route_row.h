@@ -79,6 +79,24 @@ Route route(const char* operation, const char* method, const char* path, const c
   return row;
 }
 
+// A route whose request is in the address.
+template <typename Request, typename Answered>
+Route query_route(const char* operation, const char* path, const char* summary,
+                  Answered (*answer)(const Engine&, const RouteCall&, const Request&),
+                  std::vector<Refusal> refusals = {}) {
+  Route row = {operation, "GET", path, summary};
+  row.request = [](OptionVisitor& v) { Request().visit(v); };
+  row.in_query = true;
+  ReplyOf<Answered>::describe(row);
+  row.refusals = std::move(refusals);
+  row.answer = [answer](const Engine& engine, const RouteCall& call) {
+    Request request;
+    read_query(call.query, [&](OptionVisitor& v) { request.visit(v); });
+    return ReplyOf<Answered>::write(answer(engine, call, request));
+  };
+  return row;
+}
+
 // A route without one.
 template <typename Answered>
 Route route(const char* operation, const char* method, const char* path, const char* summary,
@@ -93,25 +111,26 @@ Route route(const char* operation, const char* method, const char* path, const c
   return row;
 }
 
-// A GET whose reply is not JSON, answered without an API key.
+// A GET whose reply is not JSON, answered at once and without an API key.
 inline Route page(const char* operation, const char* path, const char* summary,
-                  const char* media_type, Reply (*answer)(const Engine&, const RouteCall&)) {
+                  const char* media_type, Reply (*tell)(const StateCall&)) {
   Route row = {operation, "GET", path, summary};
   row.media_type = media_type;
   row.open = true;
-  row.answer = answer;
+  row.tell = tell;
   return row;
 }
 
 // The rows, by the sources that answer them.
 std::vector<Route> embed_routes();
 std::vector<Route> compare_routes();
+std::vector<Route> predict_routes();
 std::vector<Route> model_routes();
 std::vector<Route> search_routes();
 std::vector<Route> map_routes();
 std::vector<Route> document_routes();
 std::vector<Route> run_routes();
-Reply answer_web(const Engine& engine, const RouteCall& call);  // the page's files
+Reply answer_web(const StateCall& call);  // the page's files
 
 // How a request's texts are read.
 struct ReadingKeys {
@@ -130,14 +149,36 @@ struct ReadingKeys {
   TextGroup group(const std::vector<std::string>& texts, TextRole role = TextRole::kAny) const;
 };
 
+// OpenAI's, as Jina has it too.
+struct Usage {
+  int64_t prompt_tokens = 0, total_tokens = 0;
+  void visit(OptionVisitor& v) {
+    v.required("prompt_tokens", prompt_tokens);
+    v.required("total_tokens", total_tokens);
+  }
+};
+
 // Appends "[0.1,-2]", the shortest digits that read as the same float.
 void append_vector(std::string& out, const float* vector, int64_t D);
 
-// One model is served: a client that asks for another gets an error, not other vectors than it
-// asked for. Errors: kUnknownModel.
-void check_model(const Engine& engine, const std::string& name);
+// One model is served, under every name that clients ask for: the reply has its own name, and the
+// log warns once for each other one. Errors: kUnknownModel for another name, if `is_strict` or with
+// --strict-model-name.
+inline constexpr const char* kModelNameHelp =
+    "The name of the model served; another one is answered by it too, unless the server has "
+    "--strict-model-name";
+void check_model(const Engine& engine, const RouteCall& call, const std::string& name,
+                 bool is_strict = false);
 
-// What the routes of an index share. Errors: kModelCannot for a server without an index.
+// About how many tokens texts have that are not tokenised yet.
+int64_t guess_tokens(const std::vector<std::string>& texts);
+
+// Runs a head on a worker; `work` counts what it reads. Errors: kInvalid if `truncate` is false and
+// a text was cut; those of the worker.
+void run_head(const Engine& engine, const RouteCall& call, const std::vector<std::string>& texts,
+              bool truncate, std::function<void(EncodeCounts&)> work);
+
+// Shared by the routes of an index. Errors: kModelCannot for a server without an index.
 ServedIndex& index_of(const Engine& engine);
 
 Matrix<float> embed_queries(const Engine& engine, const RouteCall& call,
@@ -149,8 +190,8 @@ Matrix<float> embed_documents(const Engine& engine, const RouteCall& call,
                               const std::vector<Document>& documents);
 
 // Answers one request by the workers, within its time and the server's limit of an answer's bytes:
-// ids, titles, metadata, and texts if `with_text`. `advice`: what the client can do about a larger
-// answer. Must not outlive the call.
+// ids, titles, metadata, and texts if `with_text`. `advice`: how the client can avoid an answer
+// that is too large. Must not outlive the call.
 Searcher searcher_of(const Engine& engine, const RouteCall& call, bool with_text,
                      const std::string& advice);
 

@@ -79,9 +79,22 @@ class SearchRoutesTest : public testing::Test {
     call.path = path;
     call.content_type = "application/json";
     call.remote = "127.0.0.1";
-    call.read_body = [&] { return body; };
+    call.body = body;
     call.deadline = ServeClock::now() + std::chrono::minutes(1);
     return service_->answer(call);
+  }
+
+  // GET /documents with a query string.
+  nlohmann::json list(const std::vector<std::pair<std::string, std::string>>& query,
+                      int status = 200) {
+    Call call;
+    call.method = "GET";
+    call.path = "/documents";
+    call.query = query;
+    call.deadline = ServeClock::now() + std::chrono::minutes(1);
+    const Reply reply = service_->answer(call);
+    EXPECT_EQ(reply.status, status) << reply.body;
+    return nlohmann::json::parse(reply.body);
   }
 
   nlohmann::json post(const std::string& path, const nlohmann::json& body) {

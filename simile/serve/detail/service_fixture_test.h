@@ -14,7 +14,7 @@
 
 namespace simile {
 
-// Keeps what is told.
+// Keeps the messages.
 class Lines : public EventSink {
  public:
   void info(const std::string& message) override { lines.push_back(message); }
@@ -45,7 +45,7 @@ class ServiceTest : public testing::Test {
     call.content_type = content_type_;
     call.request_id = request_id_;
     call.remote = "127.0.0.1";
-    call.read_body = [&] { return body; };
+    call.body = body;
     call.deadline = ServeClock::now() + std::chrono::minutes(1);
     return service_.answer(call);
   }

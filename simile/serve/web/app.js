@@ -39,7 +39,7 @@ function showView() {
   document.title = views[name].title();
 }
 
-// What was typed since stays, unless the address has become another.
+// Keeps text typed since, unless the address has changed.
 function fill(name, parameters) {
   if (!(name in filled) || filled[name] === parameters.toString()) return;
   filled[name] = parameters.toString();

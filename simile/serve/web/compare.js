@@ -85,7 +85,7 @@ function showHeat(given, values) {
   heat.replaceChildren(el("div", { className: "scroll" }, table), legend(range));
 }
 
-// The cell that is pointed at is told in words; arrows go from cell to cell.
+// Describes the cell under the pointer in words; arrow keys move from cell to cell.
 function follow(table, given, values) {
   const cells = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
   const placeOf = (cell) => [cell.parentNode.sectionRowIndex, cell.cellIndex - 1];

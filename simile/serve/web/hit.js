@@ -27,7 +27,7 @@ function scores(hit, fullScore) {
   return all;
 }
 
-// The text without the title that it begins with, which stands above it.
+// The text without its title, which is shown above it.
 const body = ({ title, text = "" }) => (title && text.startsWith(`${title} `) ? text.slice(title.length + 1) : text);
 
 // `fullScore`: the one that fills the bar. `choose`: called with a filter by a value of its metadata.
@@ -59,7 +59,7 @@ function wholeTextButton(hit, words, passage) {
 }
 
 const kWord = /^[^\s(),=!<>'"]+$/;
-const kKept = new Set(["and", "or", "not", "in"]);
+const kKept = new Set(["and", "or", "not", "in", "exists"]);
 const kLongest = 60;  // characters that are shown of a value
 
 const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
@@ -72,7 +72,7 @@ const shortened = (text) => (text.length > kLongest ? `${text.slice(0, kLongest)
 
 // A list of keys and values, null where there are none. With `choose` each is a button that calls it with its filter.
 export function showMetadata(metadata, choose) {
-  const entries = Object.entries(metadata ?? {});
+  const entries = Object.entries(metadata ?? {}).flatMap(([key, values]) => [values].flat().map((value) => [key, value]));
   if (entries.length === 0) return null;
   return el("ul", { className: "metadata", "aria-label": "Metadata" }, ...entries.map(([key, value]) => {
     const words = [el("span", { className: "of" }, key), shortened(String(value))];

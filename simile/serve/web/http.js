@@ -75,8 +75,8 @@ async function send(path, body, signal) {
   }
 }
 
-// What the route answers, and milliseconds: as seen from here, and in the server (null: not told).
-// Throws Problem, and AbortError after the signal.
+// The route's answer, and milliseconds: as measured here, and in the server (null: unknown). Throws
+// Problem, and AbortError after the signal.
 export async function ask(path, body, signal) {
   const begin = performance.now();
   const reply = await send(path, body, signal);
@@ -126,7 +126,7 @@ export function showProblem(place, error, retry) {
   place.append(box);
 }
 
-// What a view asks, one question at a time: another one ends the one before. `busy` is dimmed meanwhile.
+// The requests of a view, one at a time: a new one aborts the previous. `busy` is dimmed meanwhile.
 export class Asking {
   constructor(view, busy) {
     Object.assign(this, { place: byId(`${view}-problem`), busy, current: null });

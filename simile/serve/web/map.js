@@ -31,8 +31,8 @@ let made = null;  // { sample, places } of the last layout
 // Whether there are enough of them.
 const canArrange = (documents) => documents >= kLeastDocuments;
 
-// The place of each document of `sample`, which has its neighbours. `tell`: called with the part that is done. What
-// was begun before for another sample ends without an answer.
+// The place of each document of `sample`, which has its neighbours. `tell`: called with the finished part. Earlier
+// work for another sample ends without an answer.
 function arrange(sample, tell) {
   if (made?.sample === sample) return Promise.resolve(made.places);
   worker?.terminate();
@@ -54,7 +54,7 @@ function arrange(sample, tell) {
   });
 }
 
-// The middle of its neighbours, of which near ones count more.
+// The mean of its neighbours' places; near ones count more.
 function placeAmong({ near, distances }, places) {
   if (near.length === 0) return { x: 0, y: 0 };
   const mean = distances.reduce((sum, far) => sum + far, 0) / distances.length;
@@ -88,7 +88,7 @@ function pointsOf(sample, hits, places) {
 function tellLayout(answer) {
   if (layout.value === "umap") {
     return "Documents lie beside those whose vectors are nearest to theirs (UMAP), and a query among the documents " +
-      "nearest to it. What lies together is alike; how far groups are from each other, and how large, means little.";
+      "nearest to it. Documents close together are alike; the distances and sizes of groups mean little.";
   }
   const [first, second] = answer.variance;
   if (first === 0) return "The vectors of these documents do not differ, so they all lie in one place.";
@@ -219,7 +219,7 @@ byId("map-form").addEventListener("submit", (event) => {
   submit();
 });
 layout.addEventListener("change", submit);
-// No more is asked for than another colour.
+// Only the colour changes, so the server is not asked.
 colour.addEventListener("change", () => {
   history.replaceState(null, "", linkTo("map", state(asked)));
   showColours();

@@ -89,7 +89,7 @@ function zoomBy(factor) {
   moveTo(to);
 }
 
-// By keys: what is looked at is said, and seen.
+// By keys: the current point is announced and brought into view.
 function goTo(point) {
   if (!point) return;
   current = point;
@@ -137,7 +137,7 @@ function press(event) {
 }
 
 // Wheel, drag and pinch.
-// `to`: what is told: hover(x, y), leave(), click(x, y), pan(right, down), zoom(factor, x, y).
+// `to`: the handlers: hover(x, y), leave(), click(x, y), pan(right, down), zoom(factor, x, y).
 function followGestures(canvas, to) {
   const down = new Map();  // pointer to its place
   let moved = 0;
@@ -229,7 +229,7 @@ export const board = {
     camera.frame(asked ? [...shown, asked] : shown);
     moveTo(camera.whole);
   },
-  // What colours documents from now on.
+  // Sets the function that colours documents.
   colour(by) {
     colours = by;
     draw();

@@ -71,8 +71,8 @@ export function offerColours(points, wanted) {
   choice.parentElement.hidden = keys.length === 0;
 }
 
-// What tells the colour of a point, each time the colours of the page are asked for; null: all have the same. Writes
-// the legend.
+// Returns a function that reads the page's colours and returns one that gives a point's colour;
+// null: all points have the same. Writes the legend.
 export function colouring(points) {
   const key = choice.value;
   legend.hidden = key === "";

@@ -20,7 +20,7 @@ export class Camera {
       Math.max(1, this.height - 2 * kMargin) / this.size.y);
   }
 
-  // What zoom 1 shows: all points.
+  // Zoom 1 shows all points.
   frame(points) {
     const range = (axis) => points.reduce(([least, most], point) =>
       [Math.min(least, point[axis]), Math.max(most, point[axis])], [Infinity, -Infinity]);
@@ -41,7 +41,7 @@ export class Camera {
     this.y = clamp(this.y + down / this.unit, this.middle.y - this.size.y / 2, this.middle.y + this.size.y / 2);
   }
 
-  // What lies at these pixels stays there.
+  // The point at these pixels stays there.
   zoomAt(factor, left, top) {
     const [right, down] = [left - this.width / 2, top - this.height / 2];
     const before = this.unit;

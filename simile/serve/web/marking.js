@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the words of a query stand in a text, and the passage that has most of them.
+// Finds the words of a query in a text, and the passage that has most of them.
 import { el } from "./dom.js";
 
 const kCommon = new Set(("a about am an and are as at be been but by can could did do does for from get had has have " +
@@ -10,7 +10,8 @@ const kLead = 60;      // of them before the first marked word
 const kMostRead = 100000;
 
 const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
-const fold = (word) => word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+// Through capitals, so that ß is ss and both small sigmas are one.
+const fold = (word) => word.normalize("NFKD").replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, "").toUpperCase().toLowerCase();
 
 function wordsOf(text) {
   const pieces = segmenter

@@ -102,7 +102,7 @@ async function showReport(signal) {
   return ms;
 }
 
-// What changed since the last look.
+// Fetches the changes since the last look.
 async function look(signal) {
   listing = (await ask("runs", undefined, signal)).answer;
   const there = new Set(listing.runs.map(({ name }) => name));
@@ -124,7 +124,7 @@ function refresh() {
   asking.run(async (signal) => schedule(await look(signal)), () => { status.textContent = ""; }, refresh);
 }
 
-// Only who looks at it asks.
+// A hidden page does not poll.
 function schedule(ms = 0) {
   clearTimeout(timer);
   timer = setTimeout(() => {
@@ -141,7 +141,7 @@ function change() {
 }
 
 // The plots of the report under the pointer: the values of all of them at its step, and the steps it is drawn over.
-// What report/plot.cpp says of an axis: its values at both ends, and where these are.
+// An axis as report/plot.cpp describes it: its values at both ends, and where these are.
 function axisOf(plot, name) {
   const [low, high, begin, end] = plot.dataset[name].split(" ").map(Number);
   return { begin, end, place: (value) => begin + (value - low) / (high - low) * (end - begin),

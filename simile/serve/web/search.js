@@ -62,7 +62,7 @@ function fullScore(found) {
   return cosines ? 1 : found[0].score;
 }
 
-// A filter that cannot be read is told where it stands.
+// Shows a filter's error beside the filter.
 function showFilterProblem(error) {
   filterProblem.textContent = error?.detail ?? "";
   filterProblem.hidden = !error;

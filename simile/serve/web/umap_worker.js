@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of documents in which those lie together that are neighbours, by umap-js, beside the page so that it goes on.
-// Takes { near, distances, begin }: of each document its neighbours, nearest first, how far they are, and the place to
-// begin at. Posts { part } of what is done, and { places }. The same for the same.
+// Places documents near their neighbours, by umap-js, in a worker so that the page stays responsive. Takes
+// { near, distances, begin }: for each document its neighbours, nearest first, their distances, and its first place.
+// Posts the finished { part }, and { places }. The same input gives the same places.
 importScripts("vendor/umap-js-1.4.0.min.js");
 
 const kEpochs = 400;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a tokenizer.json made into objects. Each kind of part has one table in the source of
 // its interface (normalizer.cpp, pre_tokenizer.cpp, token_model.cpp, post_processor.cpp; for
-// decoders components.cpp); a new component is a row there: the name in "type", the options and a
-// reader.
+// decoders components.cpp); a new component is a row there: "type", options, reader.
 //
 // Errors (kInput, naming `source` and the part): an unknown type, with the types known; members
 // that are missing, unknown or of the wrong type; special tokens that do not exist.
@@ -50,23 +49,20 @@ struct ModelTables {
   std::vector<std::pair<std::string, std::string>> merges;
 };
 
-// What parse_json() takes out of a tokenizer.json into `tables`, which must stay in place. Errors
-// (kInput, naming `source`, the list and the entry): entries that are no tokens, ids, scores or
-// merges.
+// Lets parse_json() move members of a tokenizer.json into `tables`, which must not move. Errors
+// (kInput, naming source, list and entry): not tokens, ids, scores or merges.
 std::vector<JsonStream> model_streams(const std::string& source, ModelTables& tables);
 
 // A JSON null gives a null pointer (no such step).
 std::unique_ptr<const Normalizer> make_normalizer(const Json& json, const std::string& source);
 std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const Json& json, const std::string& source);
-// `tables` holds what model_streams() took out of the JSON, and is used up. The model's ids must be
-// below its size plus `added`, the number of added tokens.
-std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tables, int64_t added,
+// `tables` holds the members that model_streams() took out of the JSON; they are moved from.
+std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tables,
                                              const std::string& source);
 // Ids in the templates must be below `vocabulary_size`. A JSON null gives bare templates.
 PostProcessor make_post_processor(const Json& json, int64_t vocabulary_size,
                                   const std::string& source);
-// A JSON null gives a null pointer: tokens with spaces between. What is not known, or not as
-// expected, is told when it decodes.
+// A JSON null gives a null pointer: tokens with spaces between. Errors come when it decodes.
 std::unique_ptr<const Decoder> make_decoder(const Json& json, const std::string& source);
 // The names in the tables of models and post-processors, for tokenizer_component_names().
 std::vector<std::string> model_names();
@@ -107,8 +103,7 @@ std::vector<std::string> names_of(const Table& table) {
 // Errors (kInput): an option of the component that is none of `known`.
 void check_options(const JsonObject& json, const std::vector<const char*>& known);
 
-// The row of `table` that the component's "type" names. Errors (kInput): no such row, and those of
-// check_options().
+// The row of `table` of the component's "type". Errors (kInput): none; check_options()'s.
 template <typename Row>
 const Row& find_row(const std::vector<Row>& table, const JsonObject& json) {
   const std::string type = json.text("type");

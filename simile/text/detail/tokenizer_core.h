@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simile/text/detail/components.h"
+#include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile {
@@ -35,6 +36,9 @@ struct TokenizerCore {
   Vocabulary vocabulary;               // the model's tokens and the added ones
   std::vector<uint8_t> is_special;     // by id
   SpecialTokens special;
+  bool cuts_left = false;    // texts that are too long
+  bool is_changed = false;   // by the files beside a tokenizer.json
+  bool lower_cases = false;  // the normaliser does
 
   // Replaces `tokens` by those of `text`; with a limit, tokens beyond it may be left out.
   void tokenize(std::string_view text, bool tracked, size_t limit, TextTokens& tokens) const;
@@ -43,8 +47,9 @@ struct TokenizerCore {
   void trim_offsets(std::string_view text, TextTokens& tokens) const;
 };
 
-// Reads a tokenizer.json.
-std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
-                                                         const std::string& source);
+// Reads a tokenizer.json and the files beside it, if any.
+std::shared_ptr<const TokenizerCore> read_tokenizer_core(
+    std::string_view json, const std::string& source,
+    const detail::TokenizerFolder* beside = nullptr, EventSink& events = silent_events());
 
 }  // namespace simile

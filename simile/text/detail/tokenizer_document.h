@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a tokenizer.json: from the files of folders that have none, and the parts that all writers
-// share. The vocabularies are text, as they are too long to be built as one JSON value.
+// Writing a tokenizer.json: from the files of folders that have none, and the parts that all
+// writers share. The vocabularies are text, as they are too long to be built as one JSON value.
 #pragma once
 
 #include <string>
@@ -9,31 +9,37 @@
 #include <vector>
 
 #include "simile/core/detail/json.h"
+#include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::detail {
 
-// A BERT tokeniser whose token i is tokens[i]. Errors (kInput, naming `source`): a token that
-// occurs twice; the unk, cls or sep token is not among them.
+// A BERT tokenizer whose token i is tokens[i]; the last of equal tokens counts. `special`: those
+// that it has are "added_tokens". Errors (kInput, naming `source`): unk, cls or sep is missing.
 std::string bert_document(const std::vector<std::string>& tokens,
-                          const BertTokenizerSettings& settings, const std::string& source);
+                          const BertTokenizerSettings& settings, const std::string& source,
+                          bool special = true);
 
-// The same from a vocab.txt (a token a line) and the tokenizer_config.json of `folder`.
-std::string bert_document(const std::string& vocabulary, const std::string& folder);
+// The same from a vocab.txt (a token a line, without white space behind it), without added tokens.
+std::string bert_document(const std::string& vocabulary, const TokenizerFolder& folder);
 
-// A byte-level BPE tokeniser from vocab.json (token to id) and merges.txt ("left right" a line,
+// The settings of a folder whose class is BERT's or MPNet's.
+BertTokenizerSettings read_bert_settings(const TokenizerFolder& folder);
+
+// A byte-level BPE tokenizer from vocab.json (token to id) and merges.txt ("left right" a line,
 // after a "#version" line), with the tokenizer_class, add_prefix_space and special tokens of
 // tokenizer_config.json. Known classes: RoBERTa's (also BART's and Longformer's), with <s> and </s>
 // around, and GPT-2's, with nothing; without a class it is RoBERTa's if the vocabulary has both <s>
 // and </s>. Errors (kInput, naming the file): one that is missing or malformed; another class; a
 // special token that the vocabulary lacks.
-std::string byte_pair_document(const std::string& folder);
+std::string byte_pair_document(const std::string& folder, const TokenizerFolder& settings);
 
-// A tokeniser from a sentencepiece model and the settings in `folder`, which name its family:
+// A tokenizer from a sentencepiece model and the settings in `folder`, which name its family:
 // "tokenizer_class" of tokenizer_config.json, else "model_type" of config.json, else plain. Errors
 // (kInput, naming the file): another tokenizer_class; values of the wrong type; as
 // parse_sentencepiece_model() and the other sentencepiece_document() (sentencepiece.h).
-std::string sentencepiece_document(const std::string& model, const std::string& folder);
+std::string sentencepiece_document(const std::string& model, const std::string& folder,
+                                   const TokenizerFolder& settings);
 
 // For the writers.
 
@@ -41,7 +47,7 @@ std::string sentencepiece_document(const std::string& model, const std::string& 
 // object that holds it under "content"; `fallback` when the file does not name it.
 std::string read_token_name(const JsonObject& config, const char* key, const std::string& fallback);
 
-// The "tokenizer_class" there, without the "Fast" that may stand at its end; empty where none is.
+// The "tokenizer_class" there, without a final "Fast"; empty if there is none.
 std::string read_tokenizer_class(const JsonObject& config);
 
 // `text`, which is valid UTF-8, as a JSON string.
@@ -93,9 +99,9 @@ Tree template_processing(const TemplateParts& single, const TemplateParts& pair,
           {"special_tokens", specials}};
 }
 
-// The normaliser that a trained tokeniser starts with: compatibility forms are replaced
+// The normaliser that a trained tokenizer starts with: compatibility forms are replaced
 // (`compatibility`: NFKC and sentencepiece's treatment of control characters), and with `lowercase`
-// accents are stripped and letters made small. Null when nothing is to be done.
+// accents are stripped and letters made small. Null if there is nothing to do.
 Json trained_normalizer(bool compatibility, bool lowercase);
 
 // The special tokens, special_tokens[i] with the id special_ids[i], as "added_tokens".

@@ -33,7 +33,7 @@ inline OptimizerOptions golden_options(const nlohmann::json& set, const nlohmann
 }
 
 // Steps along one run: `step(number, gradient)`, from 0, gives the norm before clipping,
-// `weights()` the weights as they stand.
+// `weights()` the current weights.
 template <typename Step, typename Weights>
 void follow_golden_run(const nlohmann::json& set, const nlohmann::json& run, const Step& step,
                        const Weights& weights) {
@@ -77,8 +77,8 @@ void follow_golden_trajectories(const Make& make) {
   }
 }
 
-// The same of a table of which each step updates the rows it uses alone: `make(options, slots,
-// start, rows)`, and `prepare(used)` before each step.
+// The same for a table whose steps update only the rows they use: `make(options, slots, start,
+// rows)`, and `prepare(used)` before each step.
 template <typename Make>
 void follow_golden_rows(const Make& make) {
   const nlohmann::json golden = read_golden_optimizers()["used_rows"];

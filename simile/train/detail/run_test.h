@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of whole runs share: a folder with a small made-up task, and ways to end a run
+// Shared by the tests of whole runs: a folder with a small made-up task, and ways to end a run
 // before it is done.
 #pragma once
 
@@ -121,7 +121,8 @@ class RunTest : public ::testing::Test {
     const StateStore states(path(run + "/states"), 2);
     TrainOptions options;
     read_options(without_environment(load_config(path(run + "/run.json"))), options);
-    return states.load(options_to_json(options), silent_events())->weights;
+    const auto any_log = [](const LogMark&) { return true; };
+    return states.load(options_to_json(options), any_log, silent_events())->weights;
   }
 
   // The numbers `key` of all steps of a run.
@@ -157,7 +158,7 @@ class RunTest : public ::testing::Test {
   const std::string folder_;
 };
 
-// 12 answers with two questions each, one of which stands there twice in another form.
+// 12 answers with two questions each, one of which occurs twice in different forms.
 inline std::string questions_and_answers() {
   std::string table = "question\tanswer\n";
   for (int i = 0; i < 12; ++i) {

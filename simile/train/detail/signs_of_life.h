@@ -1,53 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// What processes that train together tell of themselves in the store they met in, so that a wait
-// that takes too long can say for whom. Only in builds with Gloo.
+// Signs of life that processes training together write into their common store, so that a wait that
+// takes too long can name the process it waits for. Only in builds with Gloo.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
+#include <future>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 namespace simile::detail {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// Writes into the store that the process of this rank lives, and how many calls it has begun, from
-// a thread of its own, until it is destroyed or the store has ended.
+// Writes into the store, from a thread of its own, that the process of this rank is alive and how
+// many calls it has begun, until it is destroyed or the store ends. If rank 0, which holds the
+// store, hangs, the thread is abandoned.
 class Pulse {
  public:
-  Pulse(StorePointer store, int64_t rank);
+  Pulse(const StorePointer& store, int64_t rank);
   ~Pulse();
   Pulse(const Pulse&) = delete;
   Pulse& operator=(const Pulse&) = delete;
 
-  void begin_call() { ++calls_; }
-  int64_t calls() const { return calls_; }
+  void begin_call() { ++state_->calls; }
+  int64_t calls() const { return state_->calls; }
 
  private:
-  void run();
+  struct State {
+    std::atomic<int64_t> calls{0};
+    std::promise<void> ends;
+    std::atomic<bool> ended{false};
+  };
+  static void run(c10d::Store& store, int64_t rank, const State& state,
+                  const std::future<void>& ends);
 
-  StorePointer store_;
-  int64_t rank_;
-  std::atomic<int64_t> calls_{0};
-  bool ends_ = false;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::thread thread_;
+  std::shared_ptr<State> state_;
 };
 
-// Which ranks of `size` keep the others waiting and how, after some seconds of looking; "" where
-// none stands out. `calls`: those begun here.
+// Names the ranks of `size` that keep the others waiting, and how, after watching for some seconds;
+// "" if none stands out. `calls`: number of calls begun here.
 std::string find_silent(const StorePointer& store, int64_t size, int64_t calls);
 
-// What rank 0 sets when it is ready for the `time`-th time.
+// The key that rank 0 sets when it is ready for the `time`-th time.
 std::string ready_key(int64_t time);
 
-// Looks what rank 0 does, from a thread that is left behind where it hangs, for the store is its.
+// Watches rank 0 from its own thread, which is abandoned if rank 0, the store's host, hangs.
 class FirstWatch {
  public:
   FirstWatch(const StorePointer& store, int64_t time);
