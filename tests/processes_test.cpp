@@ -144,7 +144,8 @@ class ProcessesTest : public ShellTest {
   }
   void expect_resumes(const std::string& signal, int code) const {
     const Outcome outcome = shell(
-        "\"$P\" train recipe.yaml stages.0.epochs=100000 stages.0.selection.every_steps=100000 "
+        "rm -f resumed; \"$P\" train recipe.yaml stages.0.epochs=100000 "
+        "stages.0.selection.every_steps=100000 "
         "--output long --resume --processes 2 2> resumed & until grep -q resuming resumed; do "
         "sleep "
         "0.1; kill -0 $! || break; done; kill -" +
