@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -58,19 +60,70 @@ Tensors split(const EncoderShape& shape, const Tensor& flat) {
   return tensors;
 }
 
+// Parts of the weights in bfloat16. Each copy alone would be a small kernel in both directions, of
+// which a GPU waits for some hundred a step.
+class RoundedParts : public torch::autograd::Function<RoundedParts> {
+ public:
+  // Backward adds to `gradient` [n], of `weights` [n]. `leaf`, any that requires a gradient, makes
+  // the parts require one.
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const Tensor& /*leaf*/, const Tensor& weights,
+                                                const Tensor& gradient,
+                                                const std::vector<int64_t>& sizes) {
+    context->saved_data["gradient"] = gradient;
+    context->saved_data["sizes"] = sizes;
+    context->set_materialize_grads(false);
+    return weights.to(torch::kBFloat16).split_with_sizes(sizes);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list parts) {
+    const Tensor gradient = context->saved_data["gradient"].toTensor();
+    const std::vector<int64_t> sizes = context->saved_data["sizes"].toIntVector();
+    const Tensor zeros = torch::zeros({*std::max_element(sizes.begin(), sizes.end())},
+                                      gradient.options().dtype(torch::kBFloat16));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i] = parts[i].defined() ? parts[i].reshape({-1}) : zeros.narrow(0, 0, sizes[i]);
+    }
+    gradient.add_(torch::cat(parts));
+    return {Tensor(), Tensor(), Tensor(), Tensor()};
+  }
+};
+
+// The weights behind the word embedding in bfloat16; with a `leaf`, backward adds to `gradient`.
+Tensors round_weights(const EncoderShape& shape, const Tensor& flat, const Tensor& leaf = {},
+                      const Tensor& gradient = {}) {
+  const std::vector<ParameterSlot> matrices = matrix_layout(shape);
+  std::vector<int64_t> sizes;
+  for (size_t i = 1; i < matrices.size(); ++i) sizes.push_back(matrices[i].size);
+  const int64_t first = matrices[0].size, count = flat.size(0) - first;
+  const Tensor weights = flat.detach().narrow(0, first, count);
+  const std::vector<Tensor> parts =
+      leaf.defined() ? RoundedParts::apply(leaf, weights, gradient.narrow(0, first, count), sizes)
+                     : weights.to(torch::kBFloat16).split_with_sizes(sizes);
+  Tensors rounded;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    rounded[matrices[i + 1].name] = parts[i].view(matrices[i + 1].shape);
+  }
+  return rounded;
+}
+
 // Rows of a matrix [rows, width]; backward adds in an order that the indices decide.
 Tensor gather(const Tensor& rows, const Tensor& which) { return torch::embedding(rows, which); }
 
 // One forward pass.
 class TorchPass {
  public:
-  TorchPass(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
-            const EncoderDropout& dropout, ProductType products)
+  // `rounded`: weights in bfloat16, by name, where products take such; others are rounded here.
+  TorchPass(const EncoderShape& shape, const Tensors& tensors, const Tensors& rounded,
+            const PackedBatch& batch, const EncoderDropout& dropout, ProductType products)
       : shape_(shape),
         tensors_(tensors),
+        rounded_(rounded),
         rounds_(products == ProductType::kBfloat),
         like_(find("embeddings.word_embeddings.weight")),
         batch_(shape, batch, like_.device()),
+        sequences_(batch.size()),
         dropout_(dropout) {
     for (const bool local : {false, true}) {
       if (!batch_.cosines[local].defined()) continue;
@@ -117,9 +170,12 @@ class TorchPass {
   Tensor operand(const Tensor& x) const {
     return rounds_ && x.defined() ? x.to(torch::kBFloat16) : x;
   }
+  Tensor weight(const std::string& name) const {
+    const auto found = rounded_.find(name);
+    return found == rounded_.end() ? operand(find(name)) : found->second;
+  }
   Tensor linear(const Tensor& x, const std::string& name) const {
-    return torch::linear(operand(x), operand(find(name + ".weight")),
-                         operand(find(name + ".bias")));
+    return torch::linear(operand(x), weight(name + ".weight"), weight(name + ".bias"));
   }
 
   // x [tokens, width]
@@ -173,10 +229,9 @@ class TorchPass {
       input.factors = attention_factors_[index][number].narrow(-1, 0, group.length);
     }
     Tensor context = attention_contexts(input);
-    const DropoutMask heads(dropout_, DropoutPlace::kHead, number);
-    if (heads.active()) {
-      const Tensor sequences = group.sequences + dropout_.origin.sequence;
-      context = context * dropout_heads(heads, sequences, shape_.heads, like_)
+    if (!head_factors_.empty()) {
+      context = context * head_factors_[number]
+                              .index_select(0, group.sequences)
                               .view({group.size, shape_.heads, 1, 1});
     }
     return context.transpose(1, 2).reshape({group.size * group.length, shape_.hidden});
@@ -208,10 +263,20 @@ class TorchPass {
     std::vector<DropoutMask> masks;
     for (int64_t i = 0; i < shape_.layers; ++i) {
       masks.emplace_back(dropout_, DropoutPlace::kAttention, i);
+      const DropoutMask heads(dropout_, DropoutPlace::kHead, i);
+      if (!heads.active()) continue;
+      head_factors_.push_back(
+          dropout_heads(heads, dropout_.origin.sequence, sequences_, shape_.heads, like_));
     }
     if (masks.empty() || !masks[0].active()) return;
+    const Tensor drawn = simile::draw_masks(masks, dropout_.origin.attention_byte,
+                                            batch_.attention_bytes, like_.device());
     for (const PaddedGroup& group : batch_.groups) {
-      attention_factors_.push_back(dropout_bytes(masks, attention_bytes(group), like_));
+      const Tensor which = attention_bytes(group);
+      std::vector<int64_t> shape = which.sizes().vec();
+      shape.insert(shape.begin(), static_cast<int64_t>(masks.size()));
+      const Tensor bytes = drawn.index_select(1, which.flatten()).view(shape);
+      attention_factors_.push_back(dropout_factors(masks, bytes, like_));
     }
   }
 
@@ -230,15 +295,16 @@ class TorchPass {
     for (size_t i = 0; i < active.size(); ++i) factors_[active[i]] = factors[i];
   }
 
-  // [n, heads, L, bytes]: the bytes of a layer's mask that decide on a group's shares.
+  // [n, heads, L, bytes]: the bytes of a layer's mask that decide on a group's shares. Any byte
+  // will do for padding.
   Tensor attention_bytes(const PaddedGroup& group) const {
     const auto count = [&](int64_t end) { return torch::arange(end, group.lengths.options()); };
     const Tensor length = group.lengths.view({-1, 1, 1, 1});
     const Tensor row =
         count(shape_.heads).view({-1, 1, 1}) * length + count(group.length).view({-1, 1});
     const Tensor row_bytes = (length + 15).div(16, "floor") * 2;  // mask_bytes()
-    return group.mask_bytes.view({-1, 1, 1, 1}) + dropout_.origin.attention_byte + row * row_bytes +
-           count((group.length + 7) / 8);
+    const Tensor byte = row * row_bytes + count((group.length + 7) / 8);
+    return (group.mask_bytes.view({-1, 1, 1, 1}) + byte).clamp_max(batch_.attention_bytes - 1);
   }
 
   Tensor activate(const Tensor& x) const {
@@ -268,13 +334,15 @@ class TorchPass {
   }
 
   const EncoderShape& shape_;
-  const Tensors& tensors_;
+  const Tensors &tensors_, &rounded_;
   bool rounds_;
   Tensor like_;  // the word embedding: every tensor's type and device
   PaddedBatch batch_;
+  int64_t sequences_;
   const EncoderDropout& dropout_;
   Tensor shift_;  // of scores, [heads, longest, longest], or not defined
   std::map<std::pair<DropoutPlace, int64_t>, Tensor> factors_;  // [tokens, width], by place, layer
+  std::vector<Tensor> head_factors_;  // [sequences, heads], by layer; none: no DropHead
   std::vector<std::vector<Tensor>> attention_factors_;  // [n, heads, L, 8 bytes], by group, layer
 };
 
@@ -295,13 +363,28 @@ Tensor average_with_torch(const EncoderShape& shape, const Tensors& tensors,
          dropout_rows({mask}, dropout.origin.sequence, states.size(0), states.size(1), states)[0];
 }
 
-Tensor encode(const EncoderShape& shape, const Tensors& tensors, const PackedBatch& batch,
-              const EncoderDropout& dropout, const Tensor& perturbation, ProductType products) {
+Tensor encode(const EncoderShape& shape, const Tensors& tensors, const Tensors& rounded,
+              const PackedBatch& batch, const EncoderDropout& dropout, const Tensor& perturbation,
+              ProductType products) {
   if (shape.averaged) return average_with_torch(shape, tensors, batch, dropout, perturbation);
   if (batch.tokens() == 0) {
     return torch::zeros({0, shape.hidden}, tensors.begin()->second.options());
   }
-  return TorchPass(shape, tensors, batch, dropout, products).run(perturbation);
+  return TorchPass(shape, tensors, rounded, batch, dropout, products).run(perturbation);
+}
+
+// Shared layers' gradients are summed over the layers in fp32, so their weights are rounded one by
+// one.
+bool rounds_at_once(const EncoderShape& shape, ProductType products) {
+  return products == ProductType::kBfloat && !shape.averaged && !shape.shared_layers;
+}
+
+// Without gradients of the weights `flat`.
+Tensor encode_with(const EncoderShape& shape, const Tensor& flat, const PackedBatch& batch,
+                   const EncoderDropout& dropout, const Tensor& perturbation,
+                   ProductType products) {
+  const Tensors rounded = rounds_at_once(shape, products) ? round_weights(shape, flat) : Tensors();
+  return encode(shape, split(shape, flat), rounded, batch, dropout, perturbation, products);
 }
 
 class TorchEncoder final : public TrainableEncoder {
@@ -319,16 +402,20 @@ class TorchEncoder final : public TrainableEncoder {
 
   Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                  const Tensor& perturbation, WeightGradients weight_gradients) override {
-    if (weight_gradients == WeightGradients::kAdd) {
-      return encode(shape(), leaves_, batch, dropout, perturbation, products_);
+    if (weight_gradients != WeightGradients::kAdd) {
+      return encode_with(shape(), parameters(), batch, dropout, perturbation, products_);
     }
-    return encode(shape(), split(shape(), parameters()), batch, dropout, perturbation, products_);
+    const Tensors rounded =
+        rounds_at_once(shape(), products_)
+            ? round_weights(shape(), parameters(), leaves_.begin()->second, gradients())
+            : Tensors();
+    return encode(shape(), leaves_, rounded, batch, dropout, perturbation, products_);
   }
 
   Tensor forward_with(const Tensor& parameters, const PackedBatch& batch,
                       const EncoderDropout& dropout) override {
     torch::NoGradGuard guard;
-    return encode(shape(), split(shape(), parameters), batch, dropout, {}, products_);
+    return encode_with(shape(), parameters, batch, dropout, {}, products_);
   }
 
  private:
@@ -353,7 +440,7 @@ torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& 
                                 const PackedBatch& batch, const EncoderDropout& dropout,
                                 const torch::Tensor& perturbation, ProductType products) {
   check_torch_products(products);
-  return encode(shape, split(shape, weights), batch, dropout, perturbation, products);
+  return encode_with(shape, weights, batch, dropout, perturbation, products);
 }
 
 }  // namespace simile

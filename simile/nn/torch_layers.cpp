@@ -52,33 +52,12 @@ Tensor by_products(const AttentionInput& input) {
   return shares.to(input.value.scalar_type()).matmul(input.value);
 }
 
-constexpr int64_t kWord = 0xffffffff;
-constexpr int64_t kBlocksAtOnce = int64_t{1} << 21;  // 16 MiB for each of some ten tensors
-
-Tensor high_word(const Tensor& x) { return x.bitwise_right_shift(32).bitwise_and_(kWord); }
-
-// The four words of blocks (number, site, last), of int64 below 2^32, in the shape that `numbers`
-// and `sites` have together.
-std::array<Tensor, 4> philox_words(const Tensor& numbers, const Tensor& sites, uint32_t last,
-                                   uint64_t key) {
-  constexpr int64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
-  constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
-  std::array<Tensor, 4> c = {numbers.bitwise_and(kWord), high_word(numbers), sites,
-                             torch::full_like(numbers, static_cast<int64_t>(last))};
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const Tensor p0 = c[0] * kMultiplier0, p1 = c[2] * kMultiplier1;
-    c[0] = high_word(p1).bitwise_xor(c[1]).bitwise_xor_(static_cast<int64_t>(k0));
-    c[2] = high_word(p0).bitwise_xor(c[3]).bitwise_xor_(static_cast<int64_t>(k1));
-    c[1] = p1.bitwise_and(kWord);
-    c[3] = p0.bitwise_and(kWord);
-    k0 += kWeyl0;
-    k1 += kWeyl1;
-  }
-  return c;
-}
-
 using Numbers = std::vector<int64_t>;
+
+// On the host; what `device` copies from it needs no wait.
+Tensor host_tensor(torch::IntArrayRef shape, torch::ScalarType type, torch::Device device) {
+  return torch::empty(shape, torch::TensorOptions(type).pinned_memory(device.is_cuda()));
+}
 
 // A copy from pinned memory, without waiting.
 Tensor move(const Tensor& numbers, torch::Device device) {
@@ -183,67 +162,52 @@ Tensor attention_contexts(const AttentionInput& input) {
   return kHasOperator && !input.factors.defined() ? by_operator(input) : by_products(input);
 }
 
-std::vector<Tensor> dropout_bytes(const std::vector<DropoutMask>& masks, const Tensor& bytes,
-                                  const Tensor& like) {
+Tensor draw_masks(const std::vector<DropoutMask>& masks, int64_t first, int64_t bytes,
+                  torch::Device device) {
   const auto count = static_cast<int64_t>(masks.size());
-  const int64_t at_once = std::max<int64_t>(1, kBlocksAtOnce / std::max<int64_t>(1, bytes.numel()));
-  Numbers sites, thresholds;
-  std::vector<float> scales;
-  for (const DropoutMask& mask : masks) {
-    const MaskStream stream = mask.stream();
-    sites.push_back(stream.site);
-    thresholds.push_back(stream.threshold);
-    scales.push_back(stream.scale);
+  const Tensor drawn = host_tensor({count, bytes}, torch::kByte, device);
+  auto* const numbers = drawn.data_ptr<uint8_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    masks[static_cast<size_t>(i)].fill(first, bytes, numbers + i * bytes);
   }
-  Numbers column(static_cast<size_t>(bytes.dim()) + 1, 1);
+  return drawn.to(device, /*non_blocking=*/true);
+}
+
+std::vector<Tensor> dropout_factors(const std::vector<DropoutMask>& masks, const Tensor& bytes,
+                                    const Tensor& like) {
+  const auto count = static_cast<int64_t>(masks.size());
+  const Tensor scales = host_tensor({count}, torch::kFloat, like.device());
+  for (int64_t i = 0; i < count; ++i) {
+    scales.data_ptr<float>()[i] = masks[static_cast<size_t>(i)].scale();
+  }
+  Numbers column(static_cast<size_t>(bytes.dim()), 1);
   column[0] = count;
-  Tensor site, threshold;
-  Upload upload;
-  upload.add(sites, site);
-  upload.add(thresholds, threshold);
-  upload.finish(bytes.device());
-  const Tensor scale =
-      move(torch::tensor(scales), bytes.device()).to(like.scalar_type()).view(column);
-  std::vector<Tensor> factors;
-  for (int64_t first = 0; first < count; first += at_once) {
-    const int64_t size = std::min(at_once, count - first);
-    const auto part = [&](const Tensor& all) { return all.view(column).narrow(0, first, size); };
-    std::vector<Tensor> halves;  // bit 2w from the low, bit 2w + 1 from the high half of word w
-    for (const Tensor& word : philox_words(bytes, part(site), 0, masks[0].stream().key)) {
-      halves.push_back(word.bitwise_and(0xffff));
-      halves.push_back(word.bitwise_right_shift(16));
-    }
-    const Tensor keep = torch::stack(halves, -1) >= part(threshold).unsqueeze(-1);
-    for (const Tensor& of_mask :
-         keep.flatten(-2).to(like.scalar_type()).mul_(part(scale)).unbind()) {
-      factors.push_back(of_mask);
-    }
-  }
-  return factors;
+  const Tensor bits = torch::pow(2, torch::arange(8, bytes.options()));
+  return bytes.unsqueeze(-1)
+      .bitwise_and(bits)
+      .ne(0)
+      .flatten(-2)
+      .to(like.scalar_type())
+      .mul_(scales.to(like.options(), /*non_blocking=*/true).view(column))
+      .unbind();
 }
 
 std::vector<Tensor> dropout_rows(const std::vector<DropoutMask>& masks, int64_t first_row,
                                  int64_t rows, int64_t width, const Tensor& like) {
-  const auto numbers = [&](int64_t begin, int64_t end) {
-    return torch::arange(begin, end, like.options().dtype(torch::kInt64));
-  };
-  const Tensor bytes = (numbers(first_row, first_row + rows) * mask_bytes(width)).unsqueeze(1) +
-                       numbers(0, (width + 7) / 8);
-  std::vector<Tensor> factors = dropout_bytes(masks, bytes, like);
+  const int64_t row_bytes = mask_bytes(width);
+  const Tensor bytes = draw_masks(masks, first_row * row_bytes, rows * row_bytes, like.device());
+  std::vector<Tensor> factors = dropout_factors(masks, bytes.view({-1, rows, row_bytes}), like);
   for (Tensor& of_mask : factors) of_mask = of_mask.narrow(1, 0, width);
   return factors;
 }
 
-Tensor dropout_heads(const DropoutMask& mask, const Tensor& sequences, int64_t heads,
+Tensor dropout_heads(const DropoutMask& mask, int64_t first, int64_t sequences, int64_t heads,
                      const Tensor& like) {
-  const MaskStream stream = mask.stream();
-  const Tensor number = torch::arange(heads, sequences.options());
-  const Tensor site = torch::full_like(number, static_cast<int64_t>(stream.site));
-  const auto first = philox_words(sequences.unsqueeze(1) * heads + number, site, 0, stream.key)[0];
-  const Tensor keep = first.bitwise_and(0xffff) >= static_cast<int64_t>(stream.threshold);
-  const Tensor survivor = philox_words(sequences, site.narrow(0, 0, 1), 1, stream.key)[0] % heads;
-  const Tensor saved = keep.any(1, true).logical_not().logical_and(survivor.unsqueeze(1) == number);
-  return keep.logical_or(saved).to(like.options()).mul_(mask.head_scale(heads));
+  const Tensor factors = host_tensor({sequences, heads}, torch::kFloat, like.device());
+  for (int64_t i = 0; i < sequences; ++i) {
+    mask.fill_heads(first + i, heads, factors.data_ptr<float>() + i * heads);
+  }
+  return factors.to(like.options(), /*non_blocking=*/true);
 }
 
 Tensor sequence_means(const Tensor& rows, const PackedBatch& batch) {
@@ -285,6 +249,7 @@ PaddedBatch::PaddedBatch(const EncoderShape& shape, const PackedBatch& batch,
     first += groups[i].size * groups[i].length;
     longest = std::max(longest, groups[i].length);
   }
+  attention_bytes = masks.back();
   upload.add(all_places, places);
   upload.finish(device);
   if (!has_types) types = torch::zeros_like(ids);

@@ -5,8 +5,7 @@
 // attention as one operator, which never stores the attention weights (FlashAttention, Dao et al.
 // 2022, on GPUs); otherwise, and in libtorch 1, it is made of products.
 //
-// Dropout: the masks of simile/kernel/dropout.h, Philox 4x32-10 in int64 arithmetic, where the
-// product of two 32-bit words wraps to its 64 bits. Factors have the bits of DropoutMask.
+// Dropout: the masks of simile/kernel/dropout.h, drawn by the processor.
 #pragma once
 
 #include <torch/types.h>
@@ -31,20 +30,24 @@ struct AttentionInput {
 // the type of `value`. Rows that see no key, of padding, are finite. Differentiable.
 torch::Tensor attention_contexts(const AttentionInput& input);
 
-// For each of the masks of one pass, which have one key: factors 0 or mask.scale(), [rows, width], of
-// rows first_row ... of mask_bytes(width) bytes each. `like` gives type and device. Draw masks
-// together: a call takes some 150 kernels for all of them, in parts of at most 2^21 blocks.
+// Bytes first ... first + bytes of each mask, [masks, bytes] of uint8 on `device`. The processor
+// draws them: on a GPU that would take hundreds of small kernels.
+torch::Tensor draw_masks(const std::vector<DropoutMask>& masks, int64_t first, int64_t bytes,
+                         torch::Device device);
+
+// For each mask: the factors 0 or mask.scale() [..., 8 n] of its bytes, bytes [masks, ..., n], in
+// type and on the device of `like`.
+std::vector<torch::Tensor> dropout_factors(const std::vector<DropoutMask>& masks,
+                                           const torch::Tensor& bytes, const torch::Tensor& like);
+
+// For each mask: factors [rows, width] of rows first_row ... of mask_bytes(width) bytes each.
 std::vector<torch::Tensor> dropout_rows(const std::vector<DropoutMask>& masks, int64_t first_row,
                                         int64_t rows, int64_t width, const torch::Tensor& like);
 
-// For each mask: factors [..., 8 n] of the decisions in bytes [..., n] (int64).
-std::vector<torch::Tensor> dropout_bytes(const std::vector<DropoutMask>& masks,
-                                         const torch::Tensor& bytes, const torch::Tensor& like);
-
-// DropHead: factors [n, heads] on the heads of sequences [n] (int64), as
-// DropoutMask::fill_heads() gives them.
-torch::Tensor dropout_heads(const DropoutMask& mask, const torch::Tensor& sequences, int64_t heads,
-                            const torch::Tensor& like);
+// DropHead: factors [sequences, heads] of the sequences from `first` on, see
+// DropoutMask::fill_heads().
+torch::Tensor dropout_heads(const DropoutMask& mask, int64_t first, int64_t sequences,
+                            int64_t heads, const torch::Tensor& like);
 
 // The means [sequences, H] of the rows [tokens, H] of each sequence, differentiable.
 torch::Tensor sequence_means(const torch::Tensor& rows, const PackedBatch& batch);
@@ -73,7 +76,8 @@ struct PaddedBatch {
   // Rotary positions, for layers that see all (0) and local ones (1): cosine and sine of each
   // place and pair of numbers [longest, d / 2]; not defined: they do not rotate.
   torch::Tensor cosines[2], sines[2];
-  torch::Tensor buckets;  // [longest, longest] of int64: of query and key; not defined: none
+  int64_t attention_bytes = 0;  // of a layer's attention masks
+  torch::Tensor buckets;        // [longest, longest] of int64: of query and key; not defined: none
 };
 
 }  // namespace simile
