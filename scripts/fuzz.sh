@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the fuzzers (clang with its libFuzzer: packages clang, libclang-rt-14-dev, libomp-14-dev) and runs each
+# Builds the fuzzers (clang with its libFuzzer: scripts/install-deps.sh --fuzz) and runs each
 # for some minutes, two at a time: scripts/fuzz.sh [MINUTES] [NAME...]. Findings and logs go to build/fuzz/runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -3,6 +3,7 @@
 #   --serving   leave out libtorch (for builds with -DSIMILE_TRAINING=OFF)
 #   --checks    the other needs of .ci/run, and the shells that completions are tested with
 #   --wheel     what scripts/build-wheel.sh and scripts/build-tarball.sh need beside that of --serving
+#   --fuzz      what scripts/fuzz.sh needs beside that of --serving
 #   --packaging what scripts/test-deb.sh needs beside that of --serving
 set -euo pipefail
 
@@ -12,9 +13,10 @@ packages=(
   libsqlite3-dev libboost-dev libcpp-httplib-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libzstd-dev libfmt-dev
   libeigen3-dev libhnswlib-dev libgtest-dev libgmock-dev libdnnl-dev
 )
-case "${1:-}" in --serving | --packaging | --wheel) ;; *) packages+=(libtorch-dev libgloo-dev) ;; esac
+case "${1:-}" in --serving | --packaging | --wheel | --fuzz) ;; *) packages+=(libtorch-dev libgloo-dev) ;; esac
 if [ "${1:-}" = "--packaging" ]; then packages+=(debootstrap curl systemd-container); fi
 if [ "${1:-}" = "--wheel" ]; then packages+=(python3-dev python3-venv patchelf); fi
+if [ "${1:-}" = "--fuzz" ]; then packages+=(clang libclang-rt-14-dev libomp-14-dev); fi
 if [ "${1:-}" = "--checks" ]; then packages+=(clang-format clang-tidy libomp-14-dev zsh fish man-db codespell mkdocs); fi
 
 missing=()

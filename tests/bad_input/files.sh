@@ -1,6 +1,5 @@
 # Makes the files that the case files speak of, in the current folder; PROGRAM and M (a model) are set.
 set -euo pipefail
-umask 022  # the server tells of files that all can read
 simile() { "$PROGRAM" "$@" --quiet; }
 
 # Good ones.

@@ -4,6 +4,7 @@
 #   tests/bad_input/run.sh PROGRAM CASES...
 set -euo pipefail
 export LC_ALL=C.UTF-8
+umask 022  # a line tells of files that all can read
 here=$(cd "$(dirname "$0")" && pwd)
 export PROGRAM SOURCE
 PROGRAM=$(realpath "$1")
