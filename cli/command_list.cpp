@@ -152,15 +152,15 @@ std::string suggest_override(const std::string& option) {
 std::string suggest_option(const CLI::App& command, const std::string& option) {
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
-    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : known->get_lnames()) names.push_back(name);
   }
-  if (std::count(names.begin(), names.end(), option) > 0) return "";
+  if (std::count(names.begin(), names.end(), option.substr(2)) > 0) return "";
   std::string dashed = option;
   std::replace(dashed.begin() + 2, dashed.end(), '_', '-');
   const std::string advice = find_advice(kOptions, command.get_name(), dashed);
   if (!advice.empty()) return advice;
-  const std::string nearest = nearest_name(option, names);
-  if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
+  const std::string nearest = nearest_name(option.substr(2), names);
+  if (!nearest.empty()) return fmt::format("did you mean '--{}'?", nearest);
   return command.get_option_no_throw("overrides") == nullptr ? "" : suggest_override(option);
 }
 

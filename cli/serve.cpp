@@ -5,9 +5,11 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/model.h"
@@ -20,12 +22,16 @@ namespace {
 
 struct Arguments {
   std::string model, index, reranker;
+  std::vector<std::string> also;
   ModelOptions arithmetic = index_model_options();
   ServeOptions serve;
 
   void visit(OptionVisitor& v) {
     v.field("model", model, {std::string(kModelHelp) + "; the one the index names by default"});
     v.field("index", index, {"Index folder to search"});
+    v.field("also", also,
+            {"NAME=FOLDER: another index, or model, whose routes begin with /at/NAME; may be given "
+             "several times"});
     v.field("rerank_model", reranker,
             {"Model that reads query and text together (a cross-encoder, or a head of its own), "
              "for /rerank and searches with \"rerank\"; the served one, if it has such a head, by "
@@ -67,7 +73,10 @@ class HeldSignals {
   sigset_t held_, before_;
 };
 
-ServedModel load(Arguments arguments, Terminal& terminal) {
+// By folder and precision: one encoder serves all indexes that were built with it.
+using Encoders = std::map<std::string, std::shared_ptr<const SentenceEncoder>>;
+
+ServedModel load(Arguments arguments, Encoders& encoders, Terminal& terminal) {
   ServedModel served;
   std::string model = arguments.model;
   if (model.empty() && arguments.index.empty()) model = kModelBesideRuns;
@@ -87,8 +96,13 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
   }
   if (arguments.arithmetic.precision.empty()) arguments.arithmetic.precision = "fp32";
   const ModelFolder folder = open_model_folder(model, silent_events());
-  served.encoder =
-      std::make_shared<const SentenceEncoder>(load_encoder(model, terminal, arguments.arithmetic));
+  auto& encoder = encoders[std::filesystem::weakly_canonical(folder.path).string() +
+                           arguments.arithmetic.precision];
+  if (encoder == nullptr) {
+    encoder = std::make_shared<const SentenceEncoder>(
+        load_encoder(model, terminal, arguments.arithmetic));
+  }
+  served.encoder = encoder;
   served.fingerprint = fingerprint_of(model);
   served.heads = load_heads(folder);
   if (!arguments.reranker.empty()) {
@@ -123,6 +137,36 @@ ServedModel load(Arguments arguments, Terminal& terminal) {
   return served;
 }
 
+// The options of what is served at each place; the first is that of the routes without /at.
+std::vector<std::pair<std::string, Arguments>> arguments_by_place(const Arguments& all) {
+  std::vector<std::pair<std::string, Arguments>> places = {{"", all}};
+  for (const std::string& written : all.also) {
+    const size_t end = std::min(written.find('='), written.size());
+    const std::string name = written.substr(0, end);
+    const std::string folder = end < written.size() ? written.substr(end + 1) : "";
+    SIMILE_CHECK(is_plain_name(name) && !folder.empty(), ErrorKind::kUsage,
+                 "--also {}: expected NAME=FOLDER, where the name has letters, digits, - _ and . "
+                 "alone, 100 at most",
+                 written);
+    for (const auto& [other, arguments] : places) {
+      SIMILE_CHECK(other != name, ErrorKind::kUsage, "--also {}: the name {} is given twice",
+                   written, name);
+    }
+    Arguments own = all;
+    const bool is_index = simile::is_index(folder);
+    own.model = is_index ? "" : folder;
+    own.index = is_index ? folder : "";
+    own.reranker.clear();
+    own.serve.served_model_name.clear();
+    own.serve.runs.clear();
+    if (!own.serve.snapshots.empty())
+      own.serve.snapshots = std::filesystem::path(own.serve.snapshots) / name;
+    own.serve.allow_changes = own.serve.allow_changes && is_index;
+    places.emplace_back(name, std::move(own));
+  }
+  return places;
+}
+
 ApiKeys load_keys(const Arguments& arguments) {
   const std::string& file = arguments.serve.api_key_file;
   return file.empty() ? ApiKeys() : ApiKeys::load(file);
@@ -141,7 +185,7 @@ void warn_of_open_keys(const Arguments& arguments, Terminal& terminal) {
 // A part that cannot be read does not end a server that still has the old one, and a renewed
 // certificate does not wait for an index. Returns whether everything was read.
 bool reload(const Arguments& arguments, Service& service, Server& server,
-            const std::function<ServedModel()>& load_all) {
+            const std::function<std::vector<ServedModel>()>& load_all) {
   bool whole = true;
   const auto attempt = [&](const std::string& what, const auto& read) {
     try {
@@ -172,6 +216,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
       ErrorKind::kUsage, "give --model DIR, or --index DIR, which names its model");
   SIMILE_CHECK(!arguments.serve.allow_changes || !arguments.index.empty(), ErrorKind::kUsage,
                "--allow-changes is for an index; give --index DIR");
+  const auto places = arguments_by_place(arguments);
   check_exposure(arguments.serve);
   ApiKeys keys = load_keys(arguments);
   warn_of_open_keys(arguments, terminal);
@@ -184,17 +229,26 @@ void run(const Arguments& arguments, Terminal& terminal) {
   std::mutex reloading;  // by a signal or by a client
   std::function<bool()> reload_all;
   const auto load_all = [&] {
-    ServedModel model = load(arguments, terminal);
-    model.reload = reload_all;
-    return model;
+    std::vector<ServedModel> models;
+    Encoders encoders;
+    for (const auto& [at, own] : places) {
+      models.push_back(load(own, encoders, terminal));
+      models.back().at = at;
+      models.back().reload = reload_all;
+    }
+    return models;
   };
   reload_all = [&] {
     const std::lock_guard<std::mutex> lock(reloading);
     return reload(arguments, service, server, load_all);
   };
-  ServedModel model = load_all();
-  const std::string name = model.names.front();
-  service.replace(std::move(model), std::move(keys));
+  std::vector<ServedModel> models = load_all();
+  const std::string name = models.front().names.front();
+  for (const ServedModel& model : models) {
+    if (model.at.empty()) continue;
+    service.note("start", fmt::format("{} is at /at/{}", model.names.front(), model.at));
+  }
+  service.replace(std::move(models), std::move(keys));
   write_result(fmt::format("{} serves at {}\n", name, server.url()));
   while (signals.wait() == SIGHUP) reload_all();
   signals.let_in();

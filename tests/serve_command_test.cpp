@@ -282,7 +282,7 @@ TEST_F(ServeCommandTest, TheMapHasTheDocumentsAndAQueryAmongThem) {
 // Vectors of documents beyond the sample are computed again, as the index stores them.
 TEST_F(ServeCommandTest, TheMapOfManyDocumentsPlacesHitsBeyondItsSample) {
   std::string corpus = "id\ttext\n";
-  for (int i = 0; i < 4000; ++i) corpus += "d" + std::to_string(i) + "\tthe cat sat\n";
+  for (int i = 0; i < 40000; ++i) corpus += "d" + std::to_string(i) + "\tthe cat sat\n";
   for (const char* id : {"odd", "even"}) corpus += std::string(id) + "\tit was red\n";
   write("corpus.tsv", corpus);
   ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
@@ -290,8 +290,8 @@ TEST_F(ServeCommandTest, TheMapOfManyDocumentsPlacesHitsBeyondItsSample) {
   ASSERT_GT(server.port(), 0);
   httplib::Client client = server.client();
   const json map = map_of(client, {{"query", "it was red"}});
-  EXPECT_EQ(map["documents"], 4002);
-  EXPECT_EQ(map["sample"].size(), 2000u);
+  EXPECT_EQ(map["documents"], 40002);
+  EXPECT_EQ(map["sample"].size(), 20000u);
   const json &hits = map["query"]["hits"], &last = map["sample"].back();
   EXPECT_EQ(last["id"], "even");
   ASSERT_EQ(hits.size(), 10u);
@@ -533,6 +533,44 @@ TEST_F(ServeCommandTest, KeysAndAddressesAreLookedAtBeforeAnythingIsServed) {
   }
   EXPECT_TRUE(reloaded());
   EXPECT_EQ(client.Get("/info", {{"Authorization", "Bearer sesame"}})->status, 401);
+}
+
+TEST_F(ServeCommandTest, OneServerHasSeveralIndexesAndModels) {
+  for (const auto& [name, text] : {std::pair("cats", "the cat sat"), {"dogs", "a dog ran"}}) {
+    write("corpus.tsv", fmt::format("id\ttext\n{}\t{}\n", name, text));
+    const Outcome built =
+        shell(fmt::format("simile index build --model $M --index {} --corpus corpus.tsv", name));
+    ASSERT_EQ(built.code, 0) << built.err;
+  }
+  ServerProcess server({"--index", path("cats"), "--allow-changes", "--also",
+                        "dogs=" + path("dogs"), "--also", "tiny=" + model_});
+  ASSERT_GT(server.port(), 0);
+  httplib::Client client = server.client();
+  const auto found = [&](const std::string& at) {
+    const auto reply = client.Post(at + "/search", R"({"query":"the dog","top_k":1})", kJson);
+    return reply->status != 200 ? reply->body
+                                : json::parse(reply->body)["results"][0]["hits"][0]["id"].dump();
+  };
+  EXPECT_EQ(found(""), "\"cats\"");
+  EXPECT_EQ(found("/at/dogs"), "\"dogs\"");
+  EXPECT_THAT(found("/at/tiny"), ::testing::HasSubstr("index"));
+  EXPECT_THAT(found("/at/birds"), ::testing::HasSubstr("there is /at/dogs; there is /at/tiny"));
+  const std::string more = R"({"documents":[{"id":"new","text":"the dog"}]})";
+  EXPECT_EQ(client.Post("/at/dogs/documents", more, kJson)->status, 200);
+  EXPECT_EQ(found("/at/dogs"), "\"new\"");
+  EXPECT_EQ(found(""), "\"cats\"");
+  EXPECT_EQ(client.Post("/at/tiny/v1/embeddings", R"({"input":"a"})", kJson)->status, 200);
+  EXPECT_EQ(client.Get("/at/dogs/ready")->status, 200);
+  EXPECT_TRUE(comes_to(client, R"(te_index_documents{at="dogs"} 2)"));
+  server.send(SIGHUP);
+  EXPECT_TRUE(comes_to(client, "te_reload_success 1"));
+  EXPECT_EQ(found("/at/dogs"), "\"new\"");
+  EXPECT_EQ(server.stop(), 0);
+  for (const std::string wrong : {"dogs", "=dogs", "a/b=dogs", "dogs="}) {
+    expect_error("simile serve --index cats --also " + wrong, 2, "expected NAME=FOLDER");
+  }
+  expect_error("simile serve --index cats --also a=dogs --also a=cats", 2, "given twice");
+  expect_error("simile serve --index cats --also a=nowhere", 3, "nowhere");
 }
 
 TEST_F(ServeCommandTest, AModelOfARunHasTheRunsName) {

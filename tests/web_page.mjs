@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's page as a person uses it: web_page.mjs PICTURES RUNS, then process and port of three servers: one with an
 // index and the training runs of RUNS, one that asks for the key "sesame", one without an index. The first is ended.
-import { appendFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const require = createRequire(process.env.PLAYWRIGHT_CORE + "/");
 const { chromium } = require("playwright-core");
 const [pictures, runs, first, open, , guarded, , bare] = process.argv.slice(2);
 const address = (port) => `http://127.0.0.1:${port}/`;
+const axePath = `${process.env.PLAYWRIGHT_CORE}/node_modules/axe-core/axe.min.js`;
+const kSmall = { width: 320, height: 640 };
 const kPhone = { width: 375, height: 720 };
 const kDesk = { width: 1100, height: 820 };
 
@@ -89,11 +91,13 @@ const steps = {
     expect(await page.locator(".hit").count() === 10, "ten hits");
     expect((await page.locator(".hit h2").allInnerTexts()).slice(0, 3).includes("password-forgotten"), "the right one");
     expect((await page.locator(".hit mark").allInnerTexts()).some((word) => /password/i.test(word)), "marked words");
-    expect(/^10 hits in \d+ ms/.test(await text(page, "#search-status")), "hits and time");
+    expect(/^1 to 10 of 276 hits in \d+ ms/.test(await text(page, "#search-status")), "hits and time");
     expect(page.url().endsWith("#/search?q=I+forgot+my+password"), "the state in the address");
     expect(await page.title() === "I forgot my password · Simile", "the title");
     expect((await page.locator("#modes label").allInnerTexts()).join() === "Both,Meaning,Words", "the index's modes");
-    expect((await page.locator(".part").count()) === 20, "both parts of ten scores");
+    expect((await page.locator(".score-bar i").count()) === 20, "both parts of ten scores");
+    await page.locator(".score").first().click();
+    expect(/Meaning.*similarity.*Words.*BM25.*password.*Score = /s.test(await text(page, "#why-0")), "how a score was made");
     await picture(page, "search-light");
     await page.click("#share");
     expect((await page.evaluate(() => navigator.clipboard.readText())) === page.url(), "the link is copied");
@@ -174,6 +178,7 @@ const steps = {
     expect((await page.locator(".hit .tag").count()) > 10, "hits have their metadata");
     await picture(page, "metadata-light");
     const before = await page.locator(".hit h2").allInnerTexts();
+    await page.click("#filter-part summary");
     await page.fill("#filter", "area in (calendar, contacts) and words < 40");
     await page.press("#filter", "Enter");
     await page.waitForFunction(() => document.getElementById("search-status").textContent.includes("pass the filter") ||
@@ -197,7 +202,8 @@ const steps = {
     await picture(page, "filter-wrong");
     await page.fill("#filter", "aera = calendar");
     await page.press("#filter", "Enter");
-    await page.waitForFunction(() => document.getElementById("search-status").textContent.includes('no document has "aera"'));
+    await page.waitForFunction(() => document.getElementById("search-status").textContent.startsWith("Nothing found") ||
+      document.getElementById("filter-problem").textContent.includes("aera"));
     await page.fill("#filter", "");
     await page.press("#filter", "Enter");
     await page.waitForFunction((titles) => [...document.querySelectorAll(".hit h2")].map((h) => h.textContent).join() === titles,
@@ -205,20 +211,94 @@ const steps = {
     expect(!await page.locator("#filter-problem").isVisible(), "the words go away");
 
     await page.locator(".hit").first().locator(".tag").first().click();
-    await page.waitForFunction(() => location.hash.includes("filter="));
-    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    await page.waitForFunction(() => location.hash.includes("in.area="));
     const area = before[0].split("-")[0];
-    expect(await page.inputValue("#filter") === `area = '${area}'`, "a value is a filter");
+    await page.waitForFunction((area) => [...document.querySelectorAll("#chips button")].some(({ textContent }) => textContent.includes(area)), area);
+    expect(await page.locator("#facets input:checked").count() === 1, "a value is a filter");
     expect((await page.locator(".hit h2").allInnerTexts()).every((title) => title.startsWith(area)), "that holds");
     await page.fill("#filter", "area = nowhere");
     await page.press("#filter", "Enter");
     await page.waitForFunction(() => document.getElementById("search-status").textContent.startsWith("Nothing found among"));
-    await page.fill("#filter", "");
-    await ask(page, "<b>aardvark</b> image");
+    await page.goto(`${address(open)}#/search?q=${encodeURIComponent("<b>aardvark</b> image")}`);
     await page.locator(".hit", { hasText: "onerror" }).locator(".tag", { hasText: "it's" }).click();
     await page.waitForFunction(() => document.querySelectorAll(".hit").length === 1);
-    expect(await page.inputValue("#filter") === "area = '<i>it''s</i>'", "quotes are written twice");
-    expect(await page.locator("#hits i").count() === 0, "as text");
+    expect((await text(page, "#chips")).includes("<i>it's</i>"), "with quotes");
+    expect(await page.locator("#hits .tag i, #chips i, #facets label i").count() === 0, "as text");
+  },
+
+  async "chooses beside the hits"() {
+    const page = await newPage(open);
+    await page.waitForSelector("#facets .facet");
+    const facet = (name) => page.locator("#facets label", { hasText: name });
+    expect(/^calendar\n?\s*15$/.test(await facet("calendar").innerText()), "values have their counts");
+    await facet("calendar").locator("input").check();
+    await page.waitForFunction(() => document.querySelectorAll(".hit").length === 10);
+    expect(/^1 to 10 of 15 documents/.test(await text(page, "#search-status")), "documents without a query");
+    await ask(page, "share it with others");
+    await page.waitForFunction(() => /^1 to 10 of 15 hits/.test(document.getElementById("search-status").textContent));
+    expect(/16/.test(await facet("password").innerText()), "the other values keep their counts");
+    await facet("password").locator("input").check();
+    await page.waitForFunction(() => /of 31 hits/.test(document.getElementById("search-status").textContent));
+    expect(await page.evaluate(() => document.activeElement.dataset.facet) === "area=password", "the focus stays where it was");
+    await page.locator("#facets input[type=range]").first().focus();
+    for (let i = 0; i < 20; ++i) await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => location.hash.includes("range.words="));
+    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    expect(/words: \d+ to the most/.test(await text(page, "#chips")), "a range is chosen by keys");
+    await picture(page, "facets-light");
+    const shared = await newPage(open);
+    await shared.goto(page.url());
+    await shared.waitForSelector("#hits:not([aria-busy]) .hit");
+    expect(await text(shared, "#chips") === await text(page, "#chips"), "what is chosen is in the address");
+    for (let i = 3; i > 0; --i) {
+      await page.locator("#chips button").first().click();
+      await page.waitForFunction((left) => document.querySelectorAll("#chips button").length === left, i - 1);
+    }
+    await page.waitForFunction(() => /of 276 hits/.test(document.getElementById("search-status").textContent));
+  },
+
+  async "goes on: pages, documents like one, and one alone"() {
+    const page = await newPage(open);
+    await page.locator(".examples a").first().click();
+    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    await ask(page, "I forgot my password");
+    const before = await page.locator(".hit h2").allInnerTexts();
+    await page.click("#pages >> text=Next");
+    await page.waitForFunction(() => /^11 to 20 of 276/.test(document.getElementById("search-status").textContent));
+    expect(!(await page.locator(".hit h2").allInnerTexts()).some((title) => before.includes(title)), "others on the next page");
+    expect(page.url().endsWith("&page=2") && await text(page, "#pages [aria-current]") === "2", "the page in the address");
+    await page.goBack();
+    await page.waitForFunction((first) => document.querySelector(".hit h2").textContent === first, before[0]);
+    await page.locator(".hit >> text=More like this").first().click();
+    await page.waitForSelector("#like a");
+    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    expect((await text(page, "#like")).includes(before[0]), "like the first hit");
+    expect(!(await page.locator(".hit h2").allInnerTexts()).includes(before[0]), "which is not among them");
+    await page.click("#pages >> text=Next");
+    await page.waitForFunction(() => /^Hits 11 to 20/.test(document.getElementById("search-status").textContent));
+    await page.click("#like a");
+    await page.waitForSelector("#document-hits .hit");
+    expect(await text(page, "#document-body h2") === before[0], "the document");
+    expect(page.url().includes(`#/document?id=${before[0]}`), "has its own address");
+    expect(await page.title() === `${before[0]} · Simile`, "and title");
+    await picture(page, "document-light");
+    const shared = await newPage(open);
+    await shared.goto(page.url());
+    await shared.waitForSelector("#document-hits .hit");
+    await shared.locator("#document-body dd a").first().click();
+    await shared.waitForFunction(() => location.hash.includes("in.area="));
+    await shared.waitForSelector("#hits:not([aria-busy]) .hit");
+    await shared.goto(`${address(open)}#/document?id=gone`);
+    await shared.waitForSelector("#document-problem >> text=does not have this");
+    await page.keyboard.press("?");
+    expect(await page.locator("#help").isVisible(), "? shows the keys");
+    await page.keyboard.press("Escape");
+    expect(!await page.locator("#help").isVisible(), "Escape closes them");
+    await page.goto(`${address(open)}#/search?all=1`);
+    await page.waitForSelector("#hits:not([aria-busy]) .hit");
+    const all = await page.locator(".hit h2").allInnerTexts();
+    await page.click("#pages >> text=Next");
+    await page.waitForFunction((first) => document.querySelector(".hit h2")?.textContent !== first, all[0]);
   },
 
   async "compares"() {
@@ -291,18 +371,22 @@ const steps = {
     for (let i = 0; i < 3 && await focused(page) !== "map-canvas"; ++i) await page.keyboard.press("Tab");
     expect(await focused(page) === "map-canvas", "the map is reached by Tab");
     expect((await page.locator("#map-at").textContent()).startsWith(`1. ${list[0]}: `), "the best hit is said first");
-    for (const key of ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"]) await page.keyboard.press(key);
-    const said = await page.locator("#map-at").textContent();
-    expect(!said.startsWith(`1. ${list[0]}: `), "arrows go to others");
+    const heard = [];
+    for (const key of ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"]) {
+      await page.keyboard.press(key);
+      heard.push(await page.locator("#map-at").textContent());
+    }
+    const said = heard.at(-1);
+    expect(heard.some((words) => !words.startsWith(`1. ${list[0]}: `)), "arrows go to others");
     await page.keyboard.press("+");
     await settled(page);
     await page.keyboard.press("Enter");
     expect(said.includes(await text(page, "#map-panel h2")), "Enter opens it");
     await picture(page, "map-panel");
-    const about = await text(page, "#map-panel .passage");
-    await page.click("#map-panel >> text=Search for this");
+    const opened = await text(page, "#map-panel h2");
+    await page.click("#map-panel >> text=More like this");
     await page.waitForSelector("#hits:not([aria-busy]) .hit");
-    expect(about.startsWith((await page.inputValue("#query")).slice(0, 40)), "its text is the query");
+    expect((await text(page, "#like")).includes(opened), "documents like it");
     await page.goBack();
     await page.waitForFunction(() => document.querySelectorAll("#map-hits li").length === 10);
 
@@ -313,8 +397,16 @@ const steps = {
     await page.selectOption("#map-colour", "area");
     expect(await ink(page) !== plain, "documents have colours");
     const legend = await page.locator("#map-colours li").allInnerTexts();
-    expect(legend.length === 9 && /^[a-z]+ \(\d+\)$/.test(legend[0]) && /^\d+ other values/.test(legend[7]) &&
-      legend[8] === "none (1)", `a legend: ${legend}`);
+    expect(legend.length === 25 && /^[a-z]+ \(\d+\)$/.test(legend[0]) && legend.at(-1) === "none (1)", `a legend: ${legend}`);
+    const coloured = await ink(page);
+    await page.click("#map-colours button");
+    expect(await ink(page) !== coloured && await page.locator("#map-colours [aria-pressed=true]").count() === 1, "a value alone");
+    await page.click("#map-colours button");
+    await page.mouse.move(5, 5);
+    expect(/Its parts are about .*calendar/.test(await page.getAttribute("#map-canvas", "aria-label")), "topic words");
+    await page.uncheck("#map-topics");
+    expect(await ink(page) !== coloured, "which are written on it");
+    await page.check("#map-topics");
     expect(page.url().endsWith("colour=area"), "the colours in the address");
     await picture(page, "map-colours-light");
     await page.selectOption("#map-colour", "words");
@@ -426,6 +518,9 @@ const steps = {
     const shared = await newPage(open);
     await shared.goto(`${address(open)}#/runs?run=seeds%2Frun-1&run=seeds%2Frun-2&run=gone`);
     await shared.locator("#run-report desc", { hasText: "seeds/run-2" }).first().waitFor({ state: "attached" });
+    await shared.locator("#run-differences tbody tr").first().waitFor();
+    expect(/spearman\s+76.00\s+75.00\s+−1.00/.test(await text(shared, "#run-differences")), "what one gains on the other");
+    await picture(shared, "runs-differences");
     await shared.route("**/runs", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "1" }, json: {} }));
     await shared.waitForSelector("#runs-problem >> text=The server is busy");
     await picture(shared, "runs-busy");
@@ -500,7 +595,7 @@ const steps = {
     const page = await newPage(open);
     const bodies = [];
     await page.route("**/info", (route) => route.fulfill({ json: {
-      model_id: "tiny", documents: 2, similarity: "cosine", search_modes: ["hybrid", "vector", "lexical"] } }));
+      model_id: "tiny", documents: 2, dimensions: 8, similarity: "cosine", search_modes: ["hybrid", "vector", "lexical"] } }));
     await page.route("**/search", (route) => {
       bodies.push(route.request().postDataJSON());
       return route.fulfill({ json: { results: [{ hits: [
@@ -510,7 +605,9 @@ const steps = {
     await page.reload();
     await ask(page, "password");
     expect(bodies[0].mode === "hybrid", "the first mode is the usual one");
-    expect((await page.locator(".part").allInnerTexts()).join("|") === "meaning 0.710|words 12.3|meaning 0.200|words –", "both parts");
+    for (const score of await page.locator(".score").all()) await score.click();
+    const parts = (await page.locator(".why").allInnerTexts()).map((words) => words.replace(/\s+/g, " "));
+    expect(parts[0].includes("similarity 0.710") && parts[0].includes("BM25 12.3") && parts[1].includes("BM25 –"), `both parts: ${parts}`);
     await picture(page, "modes-light");
     await page.click("#modes >> text=Words");
     await page.waitForFunction(() => location.hash.includes("mode=lexical"));
@@ -563,6 +660,43 @@ const steps = {
     await without.press("#query", "Enter");
     await without.waitForSelector(".problem >> text=The server cannot do this");
     await picture(without, "no-index");
+  },
+
+  async "is for all: no finding of axe in 12 views, as it is, dark, small, and in the system's colours"() {
+    if (!existsSync(axePath)) return console.log("skipped: no axe-core beside playwright-core");
+    const query = "forgot+my+password";
+    const opening = (selector) => async (page) => page.evaluate((what) => { document.querySelector(what).open = true; }, selector);
+    const views = {
+      start: ["", ".examples"], search: [`search?q=${query}`, ".hit"],
+      why: [`search?q=${query}`, ".hit", (page) => page.locator(".score").first().click()],
+      filtered: [`search?q=${query}&in.area=calendar&range.words=30..40&page=1`, ".hit", opening("#facets")],
+      wrong: [`search?q=${query}&filter=words+%3E`, "#filter-problem:not([hidden])"], like: ["search?like=password-forgotten", ".hit"],
+      document: ["document?id=password-forgotten", "#document-hits .hit"], help: ["search", ".examples", (page) => page.click("#help-open")],
+      compare: ["compare?t=one&t=two&t=three", "#heat table"], map: [`map?q=${query}&colour=area`, "#map-hits li"],
+      "map-open": [`map?q=${query}&colour=area`, "#map-hits li", (page) => page.locator("#map-hits button").first().click()],
+      runs: ["runs?run=alpha&run=seeds%2Frun-1", "#run-differences table"],
+    };
+    const modes = { light: {}, dark: { colorScheme: "dark" }, small: { viewport: kSmall, isMobile: true, hasTouch: true },
+      forced: { forcedColors: "active", colorScheme: "dark" } };
+    const found = [];
+    for (const [mode, options] of Object.entries(modes)) {
+      const page = await newPage(open, { bypassCSP: true, reducedMotion: "reduce", ...options });
+      for (const [view, [hash, there, then]] of Object.entries(views)) {
+        await page.goto("about:blank");
+        await page.goto(`${address(open)}${hash && `#/${hash}`}`);
+        await page.locator(there).first().waitFor();
+        if (then) await then(page);
+        await page.waitForTimeout(250);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (wide > 0) found.push(`${view}, ${mode}: too wide by ${wide}`);
+        await page.evaluate(readFileSync(axePath, "utf8"));
+        const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        found.push(...violations.map(({ id, nodes }) => `${view}, ${mode}: ${id} at ${nodes[0].target.join(" ")}`));
+        await page.screenshot({ path: `${pictures}/${view}-${mode}.png` });
+      }
+      await page.context().close();
+    }
+    expect(found.length === 0, found.join("; "));
   },
 
   async "says that the server is down"() {

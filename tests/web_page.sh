@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The server's web page in a real browser; pictures of it are left in FOLDER. Needs node, chromium and, in a folder
-# outside of the repository, `npm install playwright-core`; PLAYWRIGHT_CORE names that folder. Skipped without.
+# outside of the repository, `npm install playwright-core axe-core`; PLAYWRIGHT_CORE names that folder. Skipped without.
 #   PLAYWRIGHT_CORE=FOLDER tests/web_page.sh PROGRAM FOLDER
 set -euo pipefail
 if ! command -v node >/dev/null || ! command -v chromium >/dev/null ||

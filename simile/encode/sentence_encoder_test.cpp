@@ -6,8 +6,12 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+#include <tuple>
 
 #include "simile/core/error.h"
 #include "simile/core/file.h"
@@ -579,6 +583,48 @@ TEST(Predictor, AHeadOfAnotherSizeIsRefused) {
   const Head head(settings, 2, std::vector<float>(3));
   const SentenceEncoder encoder = golden_encoder();
   EXPECT_THROW(Predictor(encoder, head), Error);
+}
+
+// The folder of a published model (scripts/get-published.sh), or "" where it is not there.
+std::string published_model(const std::string& name) {
+  const char* const store = std::getenv("SIMILE_PUBLISHED");
+  const char* const home = std::getenv("HOME");
+  const std::string folder =
+      (store ? store : std::string(home ? home : "") + "/.cache/simile-published") + "/" + name;
+  return folder_exists(folder) ? folder : "";
+}
+
+TEST(PublishedModelsSlow, VectorsInInt8PointWhereThoseInFp32Do) {
+  const std::tuple<const char*, size_t, double, double> rows[] = {
+      // model, texts, mean and least cosine
+      {"all-MiniLM-L6-v2", 200, 0.999, 0.995},
+      {"all-mpnet-base-v2", 20, 0.999, 0.995},
+  };
+  std::vector<std::string> texts;
+  std::istringstream lines(read_file(SIMILE_SOURCE_DIR "/examples/faq/corpus.tsv"));
+  for (std::string line; std::getline(lines, line);) texts.push_back(line);
+  bool found = false;
+  for (const auto& [name, count, least_mean, least] : rows) {
+    const std::string folder = published_model(name);
+    if (folder.empty()) continue;
+    found = true;
+    const std::vector<std::string> some(texts.begin(), texts.begin() + static_cast<int64_t>(count));
+    const auto encode = [&, &path = folder](ProductType products) {
+      return SentenceEncoder::load(path, silent_events(), products)
+          .encode(some, {}, silent_events());
+    };
+    const Matrix<float> floats = encode(ProductType::kFloat), bytes = encode(ProductType::kByte);
+    double sum = 0, lowest = 1;
+    for (int64_t i = 0; i < floats.rows; ++i) {  // vectors of length 1
+      const double cosine =
+          std::inner_product(floats.row(i), floats.row(i) + floats.cols, bytes.row(i), 0.0);
+      sum += cosine;
+      lowest = std::min(lowest, cosine);
+    }
+    EXPECT_GE(sum / static_cast<double>(floats.rows), least_mean) << name;
+    EXPECT_GE(lowest, least) << name;
+  }
+  if (!found) GTEST_SKIP() << "skipped: no published model (scripts/get-published.sh)";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace simile::detail {
 namespace {
 
-constexpr int64_t kFormat = 8;
+constexpr int64_t kFormat = 9;
 
 void check_metadata(const Document& document) {
   try {

@@ -291,7 +291,7 @@ TEST_F(SearchIndexTest, DamagedFilesAreInputErrors) {
 TEST_F(SearchIndexTest, AnIndexOfAnEarlierFormatIsToBeBuiltAgain) {
   build();
   write(file("manifest.json"), R"({"format":3,"model":"m","fingerprint":"f"})");
-  expect_error(ErrorKind::kInput, "format 3, this program reads format 8; build the index again");
+  expect_error(ErrorKind::kInput, "format 3, this program reads format 9; build the index again");
 }
 
 TEST_F(SearchIndexTest, EveryTruncationAndAnyDamagedByteOfASegmentIsRefused) {

@@ -50,7 +50,8 @@ std::string number_cell(const std::string& html) {
 std::string row_head(const std::string& html) { return "<th scope=\"row\">" + html + "</th>"; }
 
 std::string html_table(const std::string& head, const std::string& rows) {
-  return "<div class=\"wide\"><table>\n<tr>" + head + "</tr>\n" + rows + "</table></div>\n";
+  return "<div class=\"wide\" tabindex=\"0\"><table>\n<tr>" + head + "</tr>\n" + rows +
+         "</table></div>\n";
 }
 
 std::string html_figure(const std::string& caption, const std::string& svg) {
@@ -72,7 +73,7 @@ std::string show_run_name(const ShownRun& run) {
 }
 
 std::string run_heads(const std::vector<ShownRun>& runs) {
-  std::string heads = "<th></th>";
+  std::string heads = "<td></td>";
   for (const ShownRun& run : runs) heads += "<th>" + show_run_name(run) + "</th>";
   return heads;
 }

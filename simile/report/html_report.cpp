@@ -41,7 +41,7 @@ td { max-width: 24rem; overflow-wrap: break-word; }
 th { font-weight: 600; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .baseline th, .baseline td { color: var(--soft); font-weight: normal; }
-.swatch { display: inline-block; background: currentColor; width: .8em; height: .8em; border-radius: .2em;
+.swatch { display: inline-block; forced-color-adjust: none; background: currentColor; width: .8em; height: .8em; border-radius: .2em;
   margin-right: .45em; }
 .legend > span { margin-right: 1.2rem; white-space: nowrap; }
 .missing { background: var(--panel); border-left: 4px solid var(--c5); padding: .6rem 1rem; }

@@ -85,7 +85,7 @@ std::string result_table(const std::vector<ShownRun>& runs, const Report& evalua
     }
   }
   std::map<std::string, double> best;  // mean of each metric
-  std::string head = "<th></th>", body;
+  std::string head = "<td></td>", body;
   for (const std::string& metric : metrics) {
     head += "<th class=\"number\">" + escape_html(metric) + "</th>";
     for (const ResultRow& row : rows) {

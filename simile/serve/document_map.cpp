@@ -22,14 +22,16 @@ struct Sample {
   std::vector<float> vectors;
 };
 
-Sample take_sample(const SearchIndex& index, int64_t D, const std::atomic<bool>& ends) {
+Sample take_sample(const SearchIndex& index, int64_t D, int64_t most,
+                   const std::atomic<bool>& ends) {
   Sample sample;
-  sample.generation = index.for_sample(
-      kMostMapped, [&](const Document& document, int64_t passage, const float* vector) {
+  sample.generation =
+      index.for_sample(most, [&](const Document& document, int64_t passage, const float* vector) {
         SIMILE_CHECK(!ends, ErrorKind::kFailed, "the server stops; the map was not finished");
         sample.documents.emplace_back();
         MappedDocument& mapped = sample.documents.back();
         mapped.id = document.id;
+        mapped.title = text_beginning(document.title, kMappedCharacters);
         mapped.text = text_beginning(std::string(document.text_of(passage)), kMappedCharacters);
         mapped.passage = passage;
         mapped.passages = static_cast<int64_t>(document.passages.size());
@@ -39,10 +41,11 @@ Sample take_sample(const SearchIndex& index, int64_t D, const std::atomic<bool>&
   return sample;
 }
 
-Sample take_whole_sample(const SearchIndex& index, int64_t D, const std::atomic<bool>& ends) {
+Sample take_whole_sample(const SearchIndex& index, int64_t D, int64_t most,
+                         const std::atomic<bool>& ends) {
   for (int attempt = 1;; ++attempt) {
     try {
-      return take_sample(index, D, ends);
+      return take_sample(index, D, most, ends);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kIo || attempt == kAttempts) throw;
     }
@@ -95,10 +98,11 @@ std::string text_beginning(const std::string& text, int64_t most) {
   return std::string(first_characters(text, static_cast<size_t>(most)));
 }
 
-DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& ends) {
+DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& ends,
+                          bool with_neighbours, int64_t most) {
   const IndexInfo info = index.info();
   const int64_t D = info.model.dimension;
-  Sample sample = take_whole_sample(index, D, ends);
+  Sample sample = take_whole_sample(index, D, most, ends);
   DocumentMap map;
   Matrix<float>& vectors = map.vectors;
   vectors = Matrix<float>(static_cast<int64_t>(sample.documents.size()), 0);
@@ -110,7 +114,7 @@ DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& end
   map.plane = PrincipalPlane(vectors);
   map.sample = std::move(sample.documents);
   for (int64_t i = 0; i < vectors.rows; ++i) map.sample[i].at = map.plane.place(vectors.row(i));
-  find_neighbours(map);
+  if (with_neighbours) find_neighbours(map);
   return map;
 }
 

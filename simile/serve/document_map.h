@@ -22,7 +22,7 @@
 
 namespace simile {
 
-constexpr int64_t kMostMapped = 2000;       // vectors
+constexpr int64_t kMostMapped = 20000;      // vectors
 constexpr int64_t kMappedCharacters = 200;  // that are kept of a text
 constexpr int64_t kMostMetadata = 1000;     // bytes; longer ones are left out
 constexpr int64_t kMapNeighbours = 15;
@@ -35,13 +35,14 @@ struct MapNeighbour {
 using MapNeighbours = std::vector<MapNeighbour>;  // nearest first
 
 struct MappedDocument {
-  std::string id;
+  std::string id, title;
   std::string text;      // its beginning, or that of its passage
   std::string metadata;  // as in Document
   // Its passage, from 0, and the document's number of passages; 0 passages: the whole document.
   int64_t passage = 0, passages = 0;
   PlanePoint at;
-  MapNeighbours near;  // the nearest others of the sample, kMapNeighbours of them if there are
+  // The nearest others of the sample, kMapNeighbours of them if there are; none if not wanted.
+  MapNeighbours near;
 };
 
 struct DocumentMap {
@@ -58,8 +59,10 @@ struct DocumentMap {
 
 // The same bits for the same generation. One thread; searches and changes go on meanwhile. If
 // changes interrupt it, it tries again a few times, and in the end uses the documents of that
-// moment. Errors: those of SearchIndex::for_sample(); kFailed when `ends` became true.
-DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& ends);
+// moment. Neighbours take most of the time. Errors: those of SearchIndex::for_sample(); kFailed when
+// `ends` became true.
+DocumentMap map_documents(const SearchIndex& index, const std::atomic<bool>& ends,
+                          bool with_neighbours = true, int64_t most = kMostMapped);
 
 // The first `most` characters of a text in UTF-8.
 std::string text_beginning(const std::string& text, int64_t most);

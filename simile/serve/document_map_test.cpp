@@ -92,8 +92,11 @@ TEST_F(DocumentMapTest, KnowsTheNeighboursOfItsDocumentsAndOfOthers) {
 
 TEST_F(DocumentMapTest, OfManyASampleAtEvenDistancesThatStaysTheSame) {
   const SearchIndex index = build(5000);
-  const DocumentMap map = map_documents(index, ends_), again = map_documents(index, ends_);
+  const DocumentMap map = map_documents(index, ends_, false, 2000);
+  const DocumentMap again = map_documents(index, ends_, true, 2000);
   ASSERT_EQ(map.sample.size(), 2000u);
+  EXPECT_TRUE(map.sample[0].near.empty());
+  EXPECT_EQ(again.sample[0].near.size(), 15u);
   EXPECT_EQ(map.documents, 5000);
   for (size_t i = 0; i < map.sample.size(); ++i) {
     EXPECT_EQ(again.sample[i].id, map.sample[i].id);

@@ -18,8 +18,8 @@
 namespace simile {
 namespace {
 
-constexpr size_t kLongestName = 100;  // of a snapshot
-constexpr const char* kOfNames =
+constexpr size_t kLongestName = 100;
+constexpr const char* kInNames =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
 bool can_read(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
@@ -43,12 +43,19 @@ ServedModel with_reranker(ServedModel model) {
 
 }  // namespace
 
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+         name.find_first_not_of(kInNames) == name.npos;
+}
+
 ServedIndex::ServedIndex(SearchIndex index, const SearchSettings& settings, bool takes_changes,
                          std::string folder)
     : index_(std::move(index)),
       settings_(settings),
       takes_changes_(takes_changes),
-      maps_([this](const std::atomic<bool>& ends) { return map_documents(index_, ends); }),
+      maps_([this](const std::atomic<bool>& ends) { return map_documents(index_, ends, false); }),
+      neighbour_maps_(
+          [this](const std::atomic<bool>& ends) { return map_documents(index_, ends); }),
       folder_(std::move(folder)) {
   look();
 }
@@ -68,9 +75,7 @@ IndexInfo ServedIndex::copy(const std::string& folder, const std::string& name) 
   SIMILE_REQUEST_CHECK(
       !folder.empty() && !folder_.empty(), Refusal::kModelCannot,
       "the server has no folder for snapshots; it was started without --snapshots");
-  const bool is_name = !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
-                       name.find_first_not_of(kOfNames) == name.npos;
-  SIMILE_REQUEST_CHECK(is_name, Refusal::kInvalid,
+  SIMILE_REQUEST_CHECK(is_plain_name(name), Refusal::kInvalid,
                        "\"name\" must have letters, digits, - _ and . alone, 100 at most", "name");
   const std::lock_guard<std::mutex> lock(copies_);
   const std::string path = join_path(folder, name);
@@ -84,8 +89,9 @@ void ServedIndex::check_has(const std::string& id, const std::string& param) con
   check_found(index_.has(id), id, param);
 }
 
-std::shared_ptr<const DocumentMap> ServedIndex::map(ServeClock::time_point deadline) {
-  return maps_.get(index_.info().generation, deadline);
+std::shared_ptr<const DocumentMap> ServedIndex::map(ServeClock::time_point deadline,
+                                                    bool with_neighbours) {
+  return (with_neighbours ? neighbour_maps_ : maps_).get(index_.info().generation, deadline);
 }
 
 void ServedIndex::check_changes() const {
@@ -179,13 +185,15 @@ void Engine::watch() {
 }
 
 void Engine::tell(Metrics& metrics) const {
-  metrics.set("te_queue_size", static_cast<double>(worker_.waiting()));
+  const std::string at = model_.at.empty() ? "" : fmt::format("at=\"{}\"", model_.at);
+  metrics.set("te_queue_size", static_cast<double>(worker_.waiting()), at);
   metrics.set("simile_build_info", 1,
-              fmt::format("version=\"{}\",model=\"{}\"", model_.version, model_.fingerprint));
-  metrics.set("simile_readable", readable_ ? 1 : 0);
+              fmt::format("version=\"{}\",model=\"{}\"{}{}", model_.version, model_.fingerprint,
+                          at.empty() ? "" : ",", at));
+  metrics.set("simile_readable", readable_ ? 1 : 0, at);
   if (model_.index == nullptr) return;
-  metrics.set("te_index_documents", static_cast<double>(model_.index->documents()));
-  metrics.set("simile_index_generation", static_cast<double>(model_.index->generation()));
+  metrics.set("te_index_documents", static_cast<double>(model_.index->documents()), at);
+  metrics.set("simile_index_generation", static_cast<double>(model_.index->generation()), at);
 }
 
 }  // namespace simile

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,9 @@
 
 namespace simile {
 
+// Whether it has letters, digits, "-", "_" and "." alone, one to 100 of them, and begins with no ".".
+bool is_plain_name(const std::string& name);
+
 // The server's access to an index. Methods may be called by any number of threads: searches do not
 // wait for changes, which run one by one.
 class ServedIndex {
@@ -43,7 +47,7 @@ class ServedIndex {
   void check_has(const std::string& id, const std::string& param) const;
 
   // The map of its documents as they are, see document_map.h for waiting and errors.
-  std::shared_ptr<const DocumentMap> map(ServeClock::time_point deadline);
+  std::shared_ptr<const DocumentMap> map(ServeClock::time_point deadline, bool with_neighbours);
 
   // Adds documents, replacing those with the same id. Returns how many were replaced. Errors
   // (RequestError): kForbidden where the index takes no changes; kInvalid for an id given twice.
@@ -86,7 +90,7 @@ class ServedIndex {
   const SearchSettings settings_;
   const bool takes_changes_;
   std::mutex changes_;
-  MapMaker maps_;  // ends before the index does
+  MapMaker maps_, neighbour_maps_;  // end before the index does
   const std::string folder_;
   std::atomic<int64_t> documents_{0}, generation_{0};
   std::atomic<bool> readable_{true};
@@ -94,6 +98,7 @@ class ServedIndex {
 };
 
 struct ServedModel {
+  std::string at;                  // answers the routes under /at/NAME; empty: those without it
   std::vector<std::string> names;  // that clients may ask for; the first is told, as in /info
   std::string fingerprint;         // see model_fingerprint()
   std::string precision = "fp32";
@@ -144,5 +149,8 @@ class Engine {
   std::condition_variable end_;
   std::thread watch_;
 };
+
+// By their place, ServedModel::at.
+using Engines = std::map<std::string, std::shared_ptr<Engine>>;
 
 }  // namespace simile

@@ -22,7 +22,7 @@ struct MapRequest {
     v.field("prompt_name", prompt_name,
             {"Which of the model's prompts is put before the query; by default that for queries"});
     v.field("sample", sample,
-            {"Give the documents or passages: 2000 at even distances, or all where there are "
+            {"Give the documents or passages: 20000 at even distances, or all where there are "
              "fewer, the same ones until the index changes; of their texts the first 200 "
              "characters"});
     v.field("neighbours", neighbours,
@@ -67,12 +67,14 @@ struct MappedPassage {
 
 struct SampleReply {
   std::string id, text;
+  std::optional<std::string> title;
   Place place;
   std::optional<MappedPassage> passage;
   std::optional<ConfigNode> metadata;
   void visit(OptionVisitor& v) {
     v.required("id", id);
-    v.required("text", text, "Its beginning");
+    v.field("title", title, {"Its beginning"});
+    v.required("text", text, "Its beginning, with the title before it");
     v.field("passage", passage, {"Where the document is split"});
     v.field("metadata", metadata, {""});
     place.visit(v);
@@ -119,6 +121,7 @@ std::vector<SampleReply> show_sample(const DocumentMap& map, bool with_neighbour
   for (const MappedDocument& document : map.sample) {
     SampleReply shown;
     shown.id = document.id;
+    if (!document.title.empty()) shown.title = document.title;
     shown.text = document.text;
     shown.place = {document.at, document.near, with_neighbours};
     if (document.passages > 0) shown.passage = MappedPassage{document.passage, document.passages};
@@ -185,7 +188,8 @@ MappedQuery map_query(const Engine& engine, const RouteCall& call, const Documen
 
 MapReply map_index(const Engine& engine, const RouteCall& call, const MapRequest& request) {
   ServedIndex& index = index_of(engine);
-  const std::shared_ptr<const DocumentMap> map = index.map(call.patience.deadline);
+  const std::shared_ptr<const DocumentMap> map =
+      index.map(call.patience.deadline, request.neighbours);
   MapReply reply;
   reply.generation = map->generation;
   reply.documents = map->documents;

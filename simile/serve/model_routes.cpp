@@ -248,13 +248,16 @@ Reply ready(const StateCall& call) {
   SIMILE_REQUEST_CHECK(!call.stopping, Refusal::kUnready, "the server is stopping");
   SIMILE_REQUEST_CHECK(call.engine != nullptr, Refusal::kUnready, "the server is loading its model",
                        "", 1);
-  SIMILE_REQUEST_CHECK(call.engine->is_readable(), Refusal::kUnready,
-                       "the files of the model or its index cannot be read");
+  const auto is_readable = [](const auto& one) { return one.second->is_readable(); };
+  SIMILE_REQUEST_CHECK(call.engine->is_readable() &&
+                           (!call.engine->model().at.empty() ||
+                            std::all_of(call.engines.begin(), call.engines.end(), is_readable)),
+                       Refusal::kUnready, "the files of a model or its index cannot be read");
   return {200, "", ""};
 }
 
 Reply metrics(const StateCall& call) {
-  if (call.engine != nullptr) call.engine->tell(call.metrics);
+  for (const auto& [at, engine] : call.engines) engine->tell(call.metrics);
   tell_of_process(call.metrics);
   return {200, call.metrics.text(), "text/plain; version=0.0.4"};
 }

@@ -2,6 +2,7 @@
 // What operators go by: roles and limits of keys, traces, reloads, copies of the index, readiness.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cstdio>
 #include <thread>
 
@@ -136,6 +137,53 @@ TEST_F(ReloadTest, ARouteReloads) {
   const Reply bad = call("POST", "/reload", "", "Bearer a");
   EXPECT_EQ(bad.status, 424);
   EXPECT_THAT(bad.body, HasSubstr("stayed as it was"));
+}
+
+TEST_F(ServiceTest, PlacesHaveModelsOfTheirOwn) {
+  std::vector<ServedModel> models = {tiny_model(), tiny_model()};
+  models[1].at = "faq";
+  models[1].names = {"second"};
+  service_.replace(std::move(models), {});
+  const auto get = [&](const std::string& address) {
+    call_ = Call();
+    call_.path = address;
+    take_place(call_);
+    return call("GET", call_.path);
+  };
+  EXPECT_EQ(json::parse(get("/info").body)["model_id"], "tiny");
+  EXPECT_EQ(json::parse(get("/at/faq/info").body)["model_id"], "second");
+  EXPECT_THAT(log_.lines.back(), HasSubstr(R"("path":"/at/faq/info")"));
+  EXPECT_EQ(get("/at/faq/").body, get("/").body);
+  EXPECT_THAT(get("/at/faq").body, HasSubstr("the page is at /at/faq/"));
+  EXPECT_EQ(get("/at/faq/ready").status, 200);
+  EXPECT_THAT(get("/metrics").body,
+              AllOf(HasSubstr("\nte_queue_size 0\nte_queue_size{at=\"faq\"} 0\n"),
+                    HasSubstr("model=\"0123\",at=\"faq\"} 1")));
+  const Reply none = get("/at/docs/info");
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.body, HasSubstr("nothing is served at /at/docs; there is /at/faq"));
+  EXPECT_EQ(get("/at/faq/nowhere").status, 404);
+}
+
+TEST(PlacesTest, AreTheBeginningOfThePath) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"/info", "", "/info"},
+      {"/at/a/info", "a", "/info"},
+      {"/at/a", "a", ""},
+      {"/at/a/", "a", "/"},
+      {"/at/", "", ""},
+      {"/at", "", "/at"},
+      {"/at/a/at/b", "a", "/at/b"},
+      {"/at//info", "", "/info"},
+      {"/attic/a", "", "/attic/a"},
+      {"/at/a/documents/at/b", "a", "/documents/at/b"}};
+  for (const auto& [written, at, path] : cases) {
+    Call call;
+    call.path = written;
+    take_place(call);
+    EXPECT_EQ(call.at, at) << written;
+    EXPECT_EQ(call.path, path) << written;
+  }
 }
 
 TEST_F(ServiceTest, NotReadyWhileAFileOfTheModelCannotBeRead) {

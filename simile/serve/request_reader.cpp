@@ -204,6 +204,7 @@ void RequestReader::read_target(std::string_view target) {
   const std::string_view path = target.substr(0, target.find('?'));
   call.path = is_absolute && path.empty() ? "/" : decode_percent(path, false);
   SIMILE_REQUEST_CHECK(call.path[0] == '/' || call.path == "*", Refusal::kMalformed, kNoRequest);
+  take_place(call);
   call.query = parse_query(target.substr(std::min(target.size(), path.size() + 1)));
 }
 

@@ -30,7 +30,8 @@ struct RouteCall {
 struct StateCall {
   const std::string& path;
   const std::string& if_none_match;  // that header
-  const Engine* engine;              // null: the model is being loaded
+  const Engine* engine;              // of the call's place; null: it is being loaded
+  const Engines& engines;            // all
   Metrics& metrics;
   bool stopping;
 };

@@ -12,6 +12,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/report/comparison.h"
 #include "simile/report/run_files.h"
 #include "simile/serve/detail/route_row.h"
 #include "simile/serve/request_error.h"
@@ -159,6 +160,50 @@ std::string ServedRuns::report(const std::vector<std::string>& names,
   return html_report(std::move(runs), options, reader);
 }
 
+RunDifferences ServedRuns::compare(const std::string& a, const std::string& b,
+                                   ServeClock::time_point deadline) {
+  for (const std::string& name : {a, b}) read(name, deadline);
+  const std::unique_lock<std::timed_mutex> lock = begin_reading(deadline);
+  RunDifferences shown;
+  try {
+    for (const std::string& name : {a, b}) {
+      const std::string folder = join_path(join_path(folder_, name), run_format::kPredictions);
+      if (!folder_exists(folder)) continue;
+      for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder)) {
+        if (file.is_regular_file()) check_size(file.path(), kMostPredictionBytes);
+      }
+    }
+    ComparisonOptions options;
+    options.samples = kComparedSamples;
+    Comparison compared = compare_runs({a, {join_path(folder_, a)}}, {b, {join_path(folder_, b)}},
+                                       options, silent_events());
+    for (const ComparedReport& report : compared.reports) {
+      RunDifferences::Evaluation& evaluation =
+          shown.evaluations.emplace_back(RunDifferences::Evaluation{
+              report.name.empty() ? report.task : report.name, report.task, report.examples, {}});
+      for (const ComparedMetric& metric : report.metrics) {
+        RunDifferences::Metric& one =
+            evaluation.metrics.emplace_back(RunDifferences::Metric{metric.name,
+                                                                   is_fraction(metric.name),
+                                                                   metric.a.mean,
+                                                                   metric.b.mean,
+                                                                   metric.difference,
+                                                                   {},
+                                                                   {}});
+        if (!metric.interval) continue;
+        one.low = metric.interval->low;
+        one.high = metric.interval->high;
+      }
+    }
+    for (const std::string& warning : compared.warnings) {
+      shown.warnings.push_back(without_folder(warning));
+    }
+  } catch (const Error& error) {
+    throw RequestError(Refusal::kInvalid, without_folder(error.what()), "b");
+  }
+  return shown;
+}
+
 Predictions ServedRuns::read_predictions(const std::string& path, std::string& problem) const {
   try {
     const std::string queries = query_table_file(path);
@@ -189,6 +234,14 @@ struct RunReportRequest : HtmlReportOptions {
   void visit(OptionVisitor& v) {
     v.field("runs", runs, OptionInfo{"Names of runs"}.required().one_or_more());
     HtmlReportOptions::visit(v);
+  }
+};
+
+struct RunDifferencesRequest {
+  std::string a, b;
+  void visit(OptionVisitor& v) {
+    v.field("a", a, OptionInfo{"Name of a run"}.required());
+    v.field("b", b, OptionInfo{"Name of the run that is compared with it"}.required());
   }
 };
 
@@ -223,6 +276,11 @@ Reply answer_run_report(const Engine& engine, const RouteCall& call,
   return report_reply(engine, call, request.runs, request);
 }
 
+RunDifferences answer_run_differences(const Engine& engine, const RouteCall& call,
+                                      const RunDifferencesRequest& request) {
+  return runs_of(engine).compare(request.a, request.b, call.patience.deadline);
+}
+
 }  // namespace
 
 std::vector<Route> run_routes() {
@@ -237,7 +295,11 @@ std::vector<Route> run_routes() {
             "that cannot be read (with --runs)",
             answer_run, refusals),
       route("reportRuns", "POST", "/runs", "The HTML report of several runs, up to 8 (with --runs)",
-            answer_run_report, refusals)};
+            answer_run_report, refusals),
+      route("compareRuns", "POST", "/runs/differences",
+            "The difference of two runs in each metric that both have, with its 95 % interval over "
+            "the examples, as `simile compare` (with --runs)",
+            answer_run_differences, refusals)};
 }
 
 }  // namespace simile::detail

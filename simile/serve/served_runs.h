@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ constexpr int64_t kCurvePoints = 1000;               // about so many of a curve
 constexpr int64_t kMostCurves = 200;                 // of training, and of evaluations
 constexpr int64_t kMostLogBytes = 128 << 20;         // of a metrics.jsonl
 constexpr int64_t kMostPredictionBytes = 128 << 20;  // of a file of predictions
+constexpr int64_t kComparedSamples = 1000;           // of a bootstrap
 
 struct ListedRun {
   std::string name, version;
@@ -44,6 +46,42 @@ struct RunListing {
   void visit(OptionVisitor& v) {
     v.required("runs", runs, "Those changed last first");
     v.required("left_out", left_out, "Runs beyond the first 500");
+  }
+};
+
+// The difference B - A of two runs in each metric that both have, see simile/report/comparison.h.
+struct RunDifferences {
+  struct Metric {
+    std::string name;
+    bool is_fraction = false;
+    double a = 0, b = 0, difference = 0;
+    std::optional<double> low, high;
+    void visit(OptionVisitor& v) {
+      v.required("name", name);
+      v.required("is_fraction", is_fraction, "People see it x 100");
+      v.required("a", a);
+      v.required("b", b);
+      v.required("difference", difference, "b - a");
+      v.field("low", low, {"Where its 95 % interval over the examples begins"});
+      v.field("high", high, {"Where it ends; none without predictions"});
+    }
+  };
+  struct Evaluation {
+    std::string name, task;
+    int64_t examples = 0;
+    std::vector<Metric> metrics;
+    void visit(OptionVisitor& v) {
+      v.required("name", name);
+      v.required("task", task);
+      v.required("examples", examples);
+      v.required("metrics", metrics);
+    }
+  };
+  std::vector<Evaluation> evaluations;
+  std::vector<std::string> warnings;
+  void visit(OptionVisitor& v) {
+    v.required("evaluations", evaluations);
+    v.required("warnings", warnings);
   }
 };
 
@@ -70,6 +108,10 @@ class ServedRuns {
   // of texts for `errors: 0`. Errors as read().
   std::string report(const std::vector<std::string>& names, const HtmlReportOptions& options,
                      ServeClock::time_point deadline);
+
+  // Errors as read(); kInvalid for runs that cannot be compared, with the reason.
+  RunDifferences compare(const std::string& a, const std::string& b,
+                         ServeClock::time_point deadline);
 
  private:
   std::unique_lock<std::timed_mutex> begin_reading(ServeClock::time_point deadline);

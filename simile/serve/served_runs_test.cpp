@@ -214,6 +214,30 @@ TEST_F(RunRoutesTest, ReportSeveralRunsAsAsked) {
   EXPECT_EQ(send("POST", "/runs", R"({"runs":["faq"],"smooth":-1})").status, 422);
 }
 
+TEST_F(RunRoutesTest, CompareTwoRuns) {
+  files_.run("runs/good", 2, 1 - 12.0 / 990, swapped_pairs(4));
+  files_.run("runs/better", 3, 1, scored_pairs([](int i) { return i; }));
+  const Reply reply = send("POST", "/runs/differences", R"({"a":"good","b":"better"})");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const json evaluation = json::parse(reply.body)["evaluations"][0];
+  EXPECT_EQ(evaluation["name"], "test");
+  EXPECT_EQ(evaluation["examples"], 10);
+  const json metric = evaluation["metrics"][0];
+  EXPECT_EQ(metric["name"], "spearman");
+  EXPECT_EQ(metric["is_fraction"], true);
+  EXPECT_NEAR(metric["difference"].get<double>(), 12.0 / 990, 1e-6);
+  ASSERT_EQ(metric.count("low"), 1u) << reply.body;
+  EXPECT_LT(metric["low"].get<double>(), metric["high"].get<double>());
+  const Reply without = send("POST", "/runs/differences", R"({"a":"faq","b":"several/run-1"})");
+  EXPECT_EQ(json::parse(without.body)["evaluations"][0]["metrics"][0].count("low"), 0u);
+  EXPECT_EQ(send("POST", "/runs/differences", R"({"a":"faq","b":"gone"})").status, 404);
+  EXPECT_EQ(send("POST", "/runs/differences", R"({"a":"faq"})").status, 422);
+  files_.write_in("runs/faq", "results.json", "{");
+  const Reply damaged = send("POST", "/runs/differences", R"({"a":"faq","b":"better"})");
+  EXPECT_EQ(damaged.status, 422);
+  EXPECT_THAT(damaged.body, AllOf(HasSubstr("faq"), Not(HasSubstr(files_.path("")))));
+}
+
 TEST_F(RunRoutesTest, GiveTheWorstErrorsOfEachKind) {
   EXPECT_THAT(get("/runs/faq").body, HasSubstr("<p class=\"text\">left 4</p>"
                                                "<p class=\"text\">right text 4</p>"));

@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kLongestRequestId = 128;
 constexpr size_t kLongestLoggedPath = 100;
 constexpr size_t kMostToldModels = 100;
+constexpr std::string_view kPlaces = "/at/";
 constexpr size_t kLeastPacked = 4096, kMostPacked = size_t{1} << 30;  // bytes of a body
 
 // Different for each call of this process, and by all likelihood of others.
@@ -118,6 +119,11 @@ void add_costs(const RequestCost& cost, double seconds, Reply& reply) {
   add("x-inference-time", milliseconds(cost.times.compute_seconds));
 }
 
+// As the client wrote it.
+std::string whole_path(const Call& call) {
+  return call.at.empty() ? call.path : std::string(kPlaces) + call.at + call.path;
+}
+
 using LogLine = nlohmann::ordered_json;
 
 LogLine begin_line() {
@@ -125,6 +131,25 @@ LogLine begin_line() {
 }
 
 }  // namespace
+
+void take_place(Call& call) {
+  if (call.path.compare(0, kPlaces.size(), kPlaces) != 0) return;
+  const size_t end = std::min(call.path.find('/', kPlaces.size()), call.path.size());
+  call.at = call.path.substr(kPlaces.size(), end - kPlaces.size());
+  call.path.erase(0, end);
+}
+
+const Engine* Service::State::find(const std::string& at) const {
+  if (engines.empty()) return nullptr;
+  const auto found = engines.find(at);
+  if (found != engines.end()) return found->second.get();
+  std::string places;
+  for (const auto& [place, engine] : engines) {
+    if (!place.empty()) places += fmt::format("; there is {}{}", kPlaces, place);
+  }
+  throw RequestError(Refusal::kUnknownRoute, fmt::format("nothing is served at {}{}{}", kPlaces,
+                                                         at.substr(0, kLongestLoggedPath), places));
+}
 
 struct Service::Outcome {
   bool counts = false;  // in the metrics: it asks for work, not for what the server tells of itself
@@ -144,7 +169,7 @@ Service::Service(ServedModel model, const ServeLimits& limits, ApiKeys keys, Eve
 
 Service::Service(const ServeLimits& limits, ApiKeys keys, EventSink& log, AllowedHosts hosts)
     : limits_(limits), hosts_(std::move(hosts)), log_(log) {
-  state_ = std::make_shared<const State>(State{nullptr, std::move(keys)});
+  state_ = std::make_shared<const State>(State{{}, std::move(keys)});
 }
 
 void Service::count_reload(bool whole) {
@@ -155,12 +180,22 @@ void Service::count_reload(bool whole) {
 
 void Service::stop() {
   const std::shared_ptr<const State> now = std::atomic_load(&state_);
-  if (now->engine != nullptr) now->engine->stop();
+  for (const auto& [at, engine] : now->engines) engine->stop();
+}
+
+void Service::replace(std::vector<ServedModel> models, ApiKeys keys) {
+  State next = {{}, std::move(keys)};
+  for (ServedModel& model : models) {
+    const std::string at = model.at;
+    next.engines[at] = std::make_shared<Engine>(std::move(model), limits_, metrics_);
+  }
+  std::atomic_store(&state_, std::make_shared<const State>(std::move(next)));
 }
 
 void Service::replace(ServedModel model, ApiKeys keys) {
-  State next = {std::make_shared<Engine>(std::move(model), limits_, metrics_), std::move(keys)};
-  std::atomic_store(&state_, std::make_shared<const State>(std::move(next)));
+  std::vector<ServedModel> models;
+  models.push_back(std::move(model));
+  replace(std::move(models), std::move(keys));
 }
 
 Reply Service::refuse(const Call& call, const RequestError& error) {
@@ -263,6 +298,10 @@ void Service::check_key(const Call& call, const Route& route, const ApiKeys& key
 }
 
 const Route& Service::check_head(const Call& call, const State& now, Outcome& outcome) const {
+  // The page's links are relative: without the slash they would lead elsewhere.
+  SIMILE_REQUEST_CHECK(
+      !call.path.empty(), Refusal::kUnknownRoute,
+      fmt::format("the page is at {}/", whole_path(call).substr(0, kLongestLoggedPath)));
   const Route& route = find_route(call.method, call.path);
   outcome.counts = route.has_body() || std::string_view(route.method) == "DELETE";
   hosts_.check(call.host, lets_read(call.origin) ? "" : call.origin);
@@ -287,14 +326,15 @@ Reply Service::answer_route(const Call& call, Outcome& outcome) {
   const Route& route = check_head(call, *now, outcome);
   if (outcome.key != nullptr) outcome.key->begin_request(ServeClock::now());
   if (route.has_body()) outcome.body = call.body;
+  const Engine* const engine = now->find(call.at);
   if (route.tell != nullptr) {
-    return route.tell({call.path, call.if_none_match, now->engine.get(), metrics_, stopping_});
+    return route.tell({call.path, call.if_none_match, engine, now->engines, metrics_, stopping_});
   }
-  SIMILE_REQUEST_CHECK(now->engine != nullptr, Refusal::kUnready,
+  SIMILE_REQUEST_CHECK(engine != nullptr, Refusal::kUnready,
                        "the server is loading its model; try again later", "", 1);
   const std::string name = name_in_path(route, call.path);
   Reply reply = route.answer(
-      *now->engine,
+      *engine,
       {route.path, name, outcome.body, {call.deadline, call.has_left}, outcome.cost, call.query});
   if (accepts_gzip(call.accept_encoding)) pack(reply);
   reply.headers.emplace_back("Vary", "Accept-Encoding");
@@ -344,7 +384,7 @@ void Service::write_log(const Call& call, const Outcome& outcome, const Reply& r
   line["remote"] = call.remote;
   if (outcome.key != nullptr) line["key"] = outcome.key->name;
   line["method"] = call.method;
-  line["path"] = call.path.substr(0, kLongestLoggedPath);
+  line["path"] = whole_path(call).substr(0, kLongestLoggedPath);
   line["status"] = reply.status;
   if (outcome.refusal != nullptr) line["error_type"] = outcome.refusal->type;
   if (!outcome.cause.empty()) line["error"] = outcome.cause;

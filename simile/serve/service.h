@@ -33,7 +33,8 @@ namespace simile {
 struct Route;
 
 struct Call {
-  std::string method, path;                                            // "POST", "/embed"
+  std::string method, path;  // "POST", "/embed"
+  std::string at;  // "faq" where the client wrote /at/faq/embed, see take_place(); empty: not there
   std::string authorization, content_type, request_id, if_none_match;  // headers; empty: not there
   std::string host, origin, content_encoding, accept_encoding;         // the same
   std::vector<std::pair<std::string, std::string>> query;              // behind ? in the address
@@ -53,6 +54,10 @@ struct Admission {
   bool takes_body = false;
 };
 
+// Moves the beginning "/at/NAME" of the call's path to its member `at`. The path becomes the rest,
+// which is empty if no slash follows the name.
+void take_place(Call& call);
+
 class Service {
  public:
   // `log` gets a line for each call, one at a time; silent_events() none, which are not made then.
@@ -68,8 +73,9 @@ class Service {
   bool is_instant(const Call& call) const;
   Reply answer(const Call& call);
 
-  // Calls that begin from now on are answered by another model, and its index, and under other
-  // keys; those that have begun, by the one before.
+  // Calls that begin from now on are answered by other models, and their indexes, and under other
+  // keys; those that have begun, by the ones before. Models have different places (`at`).
+  void replace(std::vector<ServedModel> models, ApiKeys keys);
   void replace(ServedModel model, ApiKeys keys);
   // Once for each time that all was to be read again; `whole`: nothing had to stay as it was.
   void count_reload(bool whole);
@@ -91,8 +97,11 @@ class Service {
  private:
   // The state that answers a call.
   struct State {
-    std::shared_ptr<Engine> engine;  // null: the model is being loaded
+    Engines engines;  // none: the models are being loaded
     ApiKeys keys;
+
+    // That of the place; null: they are being loaded. Errors (RequestError): kUnknownRoute.
+    const Engine* find(const std::string& at) const;
   };
   struct Outcome;
   bool lets_read(const std::string& origin) const;

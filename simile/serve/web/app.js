@@ -3,12 +3,13 @@
 // The state is the address's part behind #, which browsers do not send: #/search?q=...
 import { byId, plural } from "./dom.js";
 import { compareView } from "./compare.js";
+import { documentView } from "./document.js";
 import { ask, clearProblem, key, showProblem } from "./http.js";
 import { mapView } from "./map.js";
 import { runsView } from "./runs.js";
 import { searchView } from "./search.js";
 
-const views = { search: searchView, compare: compareView, map: mapView, runs: runsView };
+const views = { search: searchView, document: documentView, compare: compareView, map: mapView, runs: runsView };
 const notice = byId("notice");
 const panel = byId("key-panel");
 const opener = byId("key-open");
@@ -88,7 +89,7 @@ panel.addEventListener("submit", (event) => {
   byId("key-help").textContent = "Kept in this tab until it is closed.";
   byId("key").value = "";
   key.set(given);
-  for (const id of ["search-problem", "compare-problem", "map-problem", "runs-problem"]) clearProblem(byId(id));
+  for (const id of ["search-problem", "document-problem", "compare-problem", "map-problem", "runs-problem"]) clearProblem(byId(id));
   start();
 });
 byId("key-forget").addEventListener("click", () => {
@@ -102,7 +103,8 @@ document.addEventListener("key-needed", () => {
 });
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, textarea, select");
+  const typing = event.target.closest("input:not([type=checkbox], [type=radio], [type=range]), textarea, select, dialog");
+  if (event.key === "?" && !typing) byId("help").showModal();
   if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   if (place().name !== "search") location.hash = "#/search";
@@ -113,5 +115,6 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   byId("main").focus();
 });
+byId("help-open").addEventListener("click", () => byId("help").showModal());
 window.addEventListener("hashchange", () => (ready || starting ? showView() : start()));
 start();

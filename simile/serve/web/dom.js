@@ -15,6 +15,10 @@ export function el(name, properties = {}, ...children) {
   return node;
 }
 
+const kLongest = 60;  // characters that are shown of a name or a value
+
+export const shortened = (text) => (text.length > kLongest ? `${text.slice(0, kLongest)}…` : text);
+
 export const plural = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 // The address without its state, so that a link to the same state can be given away.

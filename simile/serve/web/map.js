@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view that shows documents in a plane, and a query among them.
 import { byId, copiesLink, el, goTo, linkTo, milliseconds, plural } from "./dom.js";
-import { showMetadata } from "./hit.js";
+import { body as textOf, showMetadata } from "./hit.js";
 import { ask, Asking } from "./http.js";
 import { board, nameOf } from "./map_board.js";
 import { colouring, offerColours } from "./map_colours.js";
+import { topicsOf } from "./map_topics.js";
 
 const kLeastDocuments = 12;  // to arrange them by their neighbours
 const kNeighbours = 15;      // of each that count then
@@ -20,6 +21,7 @@ const share = copiesLink(byId("map-share"));
 const asking = new Asking("map", byId("map"));
 const colour = byId("map-colour");
 const layout = byId("map-layout");
+const topics = byId("map-topics");
 let server = {};
 let known = null;  // the answer that has the sample of a generation
 let asked = "";  // the query, by the address, whatever is being typed
@@ -127,8 +129,8 @@ function close() {
 
 function open(point) {
   const cut = !point.rank && [...point.text].length >= kBeginning;
-  const searching = el("a", { className: "button", href: linkTo("search", { q: point.text.slice(0, 500) }) },
-    "Search for this");
+  const opening = el("a", { className: "button", href: linkTo("document", { id: point.id }) }, "Open");
+  const searching = el("a", { className: "chip", href: linkTo("search", { like: point.id }) }, "More like this");
   const closing = el("button", { type: "button", className: "quiet" }, "Close");
   closing.addEventListener("click", () => {
     close();
@@ -136,9 +138,9 @@ function open(point) {
   });
   panel.replaceChildren(
     el("h2", { tabIndex: -1 }, nameOf(point)),
-    el("p", { className: "passage", dir: "auto" }, cut ? `${point.text}…` : point.text),
+    el("p", { className: "passage", dir: "auto" }, cut ? `${textOf(point)}…` : textOf(point)),
     showMetadata(point.metadata) ?? "",
-    el("div", { className: "options" }, searching, closing));
+    el("div", { className: "options" }, opening, searching, closing));
   panel.hidden = false;
   board.choose(point);
   panel.firstChild.focus({ preventScroll: true });
@@ -147,7 +149,7 @@ function open(point) {
 
 function listItem(point) {
   const button = el("button", { type: "button" }, el("span", { className: "rank", "aria-hidden": "true" }, String(point.rank)),
-    el("strong", {}, nameOf(point)), el("span", { className: "line" }, point.text));
+    el("strong", {}, nameOf(point)), el("span", { className: "line" }, textOf(point)));
   for (const event of ["mouseenter", "focus"]) button.addEventListener(event, () => board.look(point));
   for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => board.look(null));
   button.addEventListener("click", () => {
@@ -167,7 +169,7 @@ async function placesOf(sample, signal) {
   return places;
 }
 
-const showColours = () => board.colour(colouring(known.sample));
+const showColours = () => board.colour(colouring(known.sample, board.redraw));
 
 async function showAnswer({ answer, ms }, text, wanted, signal) {
   const hits = answer.query?.hits ?? [];
@@ -184,9 +186,14 @@ async function showAnswer({ answer, ms }, text, wanted, signal) {
   byId("map-arranging").hidden = !canArrange(known.sample.length);
   offerColours(known.sample, wanted);
   showColours();
+  const about = topicsOf(points);
+  const showTopics = () => board.tell(topics.checked ? about : []);
+  topics.parentElement.hidden = about.length === 0;
+  topics.onchange = showTopics;
+  showTopics();
   const placed = answer.query && { ...answer.query, ...(places && placeAmong(answer.query, places)) };
   board.show(points, placed ?? null, `Map of ${tellCount(known)}. Arrows go from one to the next, Enter opens it, ` +
-    `plus and minus zoom, 0 shows all.${text ? " The hits of the query are listed below." : ""}`);
+    `plus and minus zoom, 0 shows all.${about.length > 0 ? ` Its parts are about ${about.map(({ words }) => words).join("; ")}.` : ""}${text ? " The hits of the query are listed below." : ""}`);
 }
 
 function showMap(wanted = colour.value) {

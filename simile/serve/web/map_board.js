@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The map that is looked at and gone through: with a pointer, or by keys.
 import { byId, el } from "./dom.js";
-import { showMetadata } from "./hit.js";
+import { body, showMetadata } from "./hit.js";
 import { Camera, drawMap } from "./map_picture.js";
 
 const kClick = 5;      // pixels that a click may move
@@ -21,23 +21,24 @@ let current = null;  // the point that is looked at
 let chosen = null;   // the one that was opened
 let opened = () => {};
 let colours = null;  // see colouring() of map_colours.js
+let topics = [];     // see topicsOf()
 let motion = 0;
 
-export const nameOf = ({ id, passage }) => (passage ? `${id}, passage ${passage.number + 1} of ${passage.of}` : id);
+export const nameOf = ({ id, title, passage }) => `${title || id}${passage ? `, passage ${passage.number + 1} of ${passage.of}` : ""}`;
 const title = (point) => (point.rank ? `${point.rank}. ${nameOf(point)}` : nameOf(point));
 const short = (text) => (text.length > kTipText ? `${text.slice(0, kTipText)}…` : text);
 
 function draw() {
   if (canvas.clientWidth === 0) return;
   Object.assign(camera, { width: canvas.clientWidth, height: canvas.clientHeight });
-  drawMap(canvas, camera, points, query, new Set([chosen, current].filter(Boolean)), colours?.());
+  drawMap(canvas, camera, points, query, new Set([chosen, current].filter(Boolean)), colours?.(), topics);
   placeTip();
 }
 
 function placeTip() {
   tip.hidden = current === null;
   if (tip.hidden) return;
-  tip.replaceChildren(el("strong", {}, title(current)), el("span", { dir: "auto" }, short(current.text)),
+  tip.replaceChildren(el("strong", {}, title(current)), el("span", { dir: "auto" }, short(body(current))),
     showMetadata(current.metadata) ?? "");
   const [x, y] = camera.toScreen(current);
   const left = Math.max(6, Math.min(camera.width - tip.offsetWidth - 6, x - tip.offsetWidth / 2));
@@ -93,7 +94,7 @@ function zoomBy(factor) {
 function goTo(point) {
   if (!point) return;
   current = point;
-  said.textContent = `${title(point)}: ${short(point.text)}`;
+  said.textContent = `${title(point)}: ${short(body(point))}`;
   const [x, y] = camera.toScreen(point);
   const seen = x > 20 && y > 20 && x < camera.width - 20 && y < camera.height - 20;
   if (seen) draw();
@@ -217,7 +218,7 @@ followGestures(canvas, {
   zoom: (factor, x, y) => { cancelAnimationFrame(motion); camera.zoomAt(factor, x, y); draw(); },
 });
 new ResizeObserver(draw).observe(frame);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+for (const choice of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(choice).addEventListener("change", draw);
 
 export const board = {
   // `open`: called with the point that is clicked.
@@ -234,6 +235,12 @@ export const board = {
     colours = by;
     draw();
   },
+  // The words to write on it.
+  tell(words) {
+    topics = words;
+    draw();
+  },
+  redraw: draw,
   // `point` keeps a ring; null: none does.
   choose(point) {
     chosen = point;

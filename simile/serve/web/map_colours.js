@@ -5,6 +5,7 @@ import { byId, el, plural } from "./dom.js";
 const kColours = 8;       // --c0 to --c7
 const kMostKeys = 50;
 const kFewNumbers = 8;    // that are told apart like names; more become a scale
+const kMostNames = 40;    // of the legend
 
 const choice = byId("map-colour");
 const legend = byId("map-colours");
@@ -36,7 +37,7 @@ function palette() {
   const read = (name) => style.getPropertyValue(name).trim();
   const names = Array.from({ length: kColours }, (_, i) => read(`--c${i}`));
   const [low, high] = [channels(read("--ramp-low")), channels(read("--ramp-high"))];
-  return { names, other: read("--faint"),
+  return { names, other: read("--faint"), ink: read("--ink"),
     scale: (part) => `rgb(${low.map((from, i) => Math.round(from + (high[i] - from) * part)).join(" ")})` };
 }
 
@@ -50,17 +51,32 @@ function byScale(points, key, counts) {
   return (colours, value) => (typeof value === "number" ? colours.scale((value - least) / (most - least)) : colours.other);
 }
 
-// The most frequent values have a colour each.
-function byValue(points, key, counts) {
-  const order = [...counts].sort((a, b) => b[1] - a[1]).slice(0, counts.size > kColours ? kColours - 1 : kColours);
-  const places = new Map(order.map(([value], i) => [value, i]));
+// The most frequent values have a colour each. A click on some shows these alone.
+function byValue(points, key, counts, redraw) {
+  const order = [...counts].sort((a, b) => b[1] - a[1]).slice(0, kMostNames);
+  const own = counts.size > kColours ? kColours - 1 : kColours;
+  const places = new Map(order.slice(0, own).map(([value], i) => [value, i]));
   const shown = order.reduce((sum, [, count]) => sum + count, 0);
   const others = [...counts.values()].reduce((sum, count) => sum + count, 0) - shown;
   const without = points.length - shown - others;
-  legend.replaceChildren(...order.map(([value, count], i) => sign(`var(--c${i})`, `${show(value)} (${count})`)),
-    ...(others > 0 ? [sign("var(--faint)", `${plural(counts.size - order.length, "other value", "other values")} (${others})`)] : []),
-    ...(without > 0 ? [sign("var(--faint)", `none (${without})`)] : []));
-  return (colours, value) => (places.has(value) ? colours.names[places.get(value)] : colours.other);
+  const only = new Set();
+  const choose = (value, { currentTarget: button }) => {
+    if (!only.delete(value)) only.add(value);
+    button.setAttribute("aria-pressed", only.has(value));
+    redraw();
+  };
+  legend.replaceChildren(...order.map(([value, count], i) => {
+    const item = sign(i < own ? `var(--c${i})` : "var(--faint)", "");
+    const button = el("button", { type: "button", "aria-pressed": "false", onclick: (event) => choose(value, event) },
+      ...item.childNodes, `${show(value)} (${count})`);
+    item.replaceChildren(button);
+    return item;
+  }), ...(others > 0 ? [sign("var(--faint)", `${plural(counts.size - order.length, "other value", "other values")} (${others})`)] : []),
+  ...(without > 0 ? [sign("var(--faint)", `none (${without})`)] : []));
+  return (colours, value) => {
+    if (only.size > 0 && !only.has(value)) return null;
+    return places.has(value) ? colours.names[places.get(value)] : only.size > 0 ? colours.ink : colours.other;
+  };
 }
 
 // Offers the keys that some of these points has, in the order in which they come, and `wanted` if it is one of them.
@@ -72,15 +88,15 @@ export function offerColours(points, wanted) {
 }
 
 // Returns a function that reads the page's colours and returns one that gives a point's colour;
-// null: all points have the same. Writes the legend.
-export function colouring(points) {
+// null: all points have the same; the colour null: it is not wanted. Writes the legend, whose buttons call `redraw`.
+export function colouring(points, redraw) {
   const key = choice.value;
   legend.hidden = key === "";
   if (key === "") return null;
   const counts = countBy(points, key);
   const numbers = [...counts.keys()].every((value) => typeof value === "number") && counts.size > kFewNumbers;
   legend.setAttribute("aria-label", `Colours by ${key}`);
-  const pick = (numbers ? byScale : byValue)(points, key, counts);
+  const pick = (numbers ? byScale : byValue)(points, key, counts, redraw);
   return () => {
     const colours = palette();
     return (point) => pick(colours, valueOf(point, key));

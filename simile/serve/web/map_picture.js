@@ -57,6 +57,8 @@ export class Camera {
 }
 
 const kDot = 3, kColouredDot = 3.8, kHit = 9.5, kQuery = 8;  // pixels
+const kMany = 4000;      // points, from which on they are small squares
+const kAside = 0.15;     // how much is seen of points that are not wanted
 
 function colours(canvas) {
   const style = getComputedStyle(canvas);
@@ -69,11 +71,11 @@ function dot(pen, [x, y], radius) {
   pen.arc(x, y, radius, 0, 2 * Math.PI);
 }
 
-function drawHit(pen, at, rank, colour) {
+function drawHit(pen, at, rank, colour, ring = colour.surface) {
   dot(pen, at, kHit);
   pen.fillStyle = colour.accent;
   pen.fill();
-  pen.strokeStyle = colour.surface;
+  pen.strokeStyle = ring;
   pen.lineWidth = 2;
   pen.stroke();
   pen.fillStyle = colour["on-accent"];
@@ -91,9 +93,25 @@ function drawQuery(pen, [x, y], colour) {
   pen.stroke();
 }
 
+// The words of groups, where they do not cover those of larger ones.
+function drawTopics(pen, camera, topics, colour) {
+  const taken = [];
+  Object.assign(pen, { lineJoin: "round", lineWidth: 4, strokeStyle: colour.surface, fillStyle: colour.ink });
+  for (const topic of topics) {
+    const [x, y] = camera.toScreen(topic);
+    const half = pen.measureText(topic.words).width / 2 + 4;
+    const at = Math.min(camera.width - half, Math.max(half, x));
+    if (Math.abs(at - x) > half || y < 8 || y > camera.height - 8) continue;
+    if (taken.some((other) => Math.abs(other.at - at) < other.half + half && Math.abs(other.y - y) < 16)) continue;
+    taken.push({ at, y, half });
+    pen.strokeText(topic.words, at, y);
+    pen.fillText(topic.words, at, y);
+  }
+}
+
 // `points`: with a rank where they are hits. `ringed`: the set of those that get a ring. `colourOf`: of a document,
 // where they are not all alike.
-export function drawMap(canvas, camera, points, query, ringed, colourOf) {
+export function drawMap(canvas, camera, points, query, ringed, colourOf, topics) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(camera.width * ratio);
   canvas.height = Math.round(camera.height * ratio);
@@ -102,17 +120,26 @@ export function drawMap(canvas, camera, points, query, ringed, colourOf) {
   pen.scale(ratio, ratio);
   Object.assign(pen, { textAlign: "center", textBaseline: "middle", font: `600 11px ${getComputedStyle(canvas).fontFamily}` });
   pen.fillStyle = colour.muted;
-  pen.globalAlpha = colourOf ? 0.85 : 0.6;
-  const radius = (colourOf ? kColouredDot : kDot) * Math.min(2, camera.zoom ** 0.25);
+  const many = points.length > kMany;
+  const radius = (colourOf ? kColouredDot : kDot) * Math.min(2, camera.zoom ** 0.25) * (many ? 0.5 : 1);
   for (const point of points) {
     if (point.rank) continue;
-    dot(pen, camera.toScreen(point), radius);
-    if (colourOf) pen.fillStyle = colourOf(point);
+    const own = colourOf?.(point);
+    pen.globalAlpha = own === null ? kAside : colourOf ? 0.85 : 0.6;
+    if (own) pen.fillStyle = own;
+    else if (colourOf) pen.fillStyle = colour.muted;
+    const at = camera.toScreen(point);
+    if (many) {
+      pen.fillRect(at[0] - radius, at[1] - radius, 2 * radius, 2 * radius);
+      continue;
+    }
+    dot(pen, at, radius);
     pen.fill();
   }
   pen.globalAlpha = 1;
+  drawTopics(pen, camera, topics, colour);
   const hits = points.filter((point) => point.rank).sort((a, b) => b.rank - a.rank);  // the best above the others
-  for (const hit of hits) drawHit(pen, camera.toScreen(hit), hit.rank, colour);
+  for (const hit of hits) drawHit(pen, camera.toScreen(hit), hit.rank, colour, colourOf?.(hit) ?? undefined);
   if (query) drawQuery(pen, camera.toScreen(query), colour);
   for (const point of ringed) {
     const at = camera.toScreen(point);

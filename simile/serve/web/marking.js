@@ -27,8 +27,12 @@ export function wordsToMark(query) {
   return rare.length > 0 ? rare : words;
 }
 
+// Those of a text that tell what it is about, each once.
+export const rareWords = (text) => [...new Set(wordsOf(text).map(({ word }) => word))]
+  .filter((word) => word.length > 2 && !kCommon.has(word) && !/^\p{N}+$/u.test(word));
+
 // The same word, or a form of it with another ending.
-function isForm(word, asked) {
+export function isForm(word, asked) {
   const [short, long] = word.length < asked.length ? [word, asked] : [asked, word];
   return short === long || (short.length >= 4 && long.length - short.length <= 3 && long.startsWith(short));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of training runs: which there are, and the report of those chosen, also while they go on.
 import { byId, copiesLink, el, linkTo, plural } from "./dom.js";
+import { showDifferences } from "./differences.js";
 import { ask, Asking } from "./http.js";
 
 const kEvery = 4000;      // ms between two looks, and
@@ -17,6 +18,7 @@ const find = byId("run-find");
 const all = byId("run-all");
 const errors = byId("run-errors");
 const smooth = byId("run-smooth");
+const differences = byId("run-differences");
 const share = copiesLink(byId("runs-share"));
 const asking = new Asking("runs", null);
 const report = byId("run-report").attachShadow({ mode: "open" });  // its styles are its own
@@ -24,6 +26,7 @@ let server = {};
 let listing = null;     // the runs that there are
 let chosen = [];        // names, in the order of their colours
 let steps = [0, 0];     // the first and last one shown; 0: the end
+let compared = "";      // the runs whose differences are shown, with their versions
 let shown = "";         // the request whose answer is shown, with the runs' versions
 let timer = 0;
 const points = new WeakMap();  // of a line of a plot, as they are drawn
@@ -84,6 +87,15 @@ function putReport(html) {
   while (report.children.length > sections.length) report.lastElementChild.remove();
 }
 
+// Those that are finished, again only after a change.
+async function compare(signal) {
+  const runs = listing.runs.filter(({ name, finished }) => finished && chosen.includes(name));
+  const wanted = JSON.stringify([chosen, runs.map(({ name, version }) => [name, version])]);
+  if (wanted === compared) return;
+  await showDifferences(differences, chosen.filter((name) => runs.some((run) => run.name === name)), signal);
+  compared = wanted;
+}
+
 // Returns how long the report took.
 async function showReport(signal) {
   const request = { runs: chosen, curves: all.checked ? "all" : "main", smooth: Number(smooth.value),
@@ -93,11 +105,13 @@ async function showReport(signal) {
   if (wanted === shown) return 0;
   if (chosen.length === 0) {
     report.replaceChildren();
+    differences.hidden = true;
     shown = wanted;
     return 0;
   }
   const { answer, ms } = await ask("runs", request, signal);
   putReport(answer);
+  await compare(signal);
   shown = wanted;
   return ms;
 }
@@ -160,6 +174,9 @@ function stepAt(plot, { clientX }) {
   return Math.round(x.value(Math.min(x.end, Math.max(x.begin, place))));
 }
 
+// With four digits, zeros at the end too.
+const figure = (value) => (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e4 || value === 0 ? value.toPrecision(4) : value.toExponential(2));
+
 function clearPointer(root) {
   for (const mark of root.querySelectorAll(".at-pointer")) mark.remove();
 }
@@ -168,7 +185,7 @@ function showValues(plot, step) {
   const x = axisOf(plot, "x"), y = axisOf(plot, "y"), place = x.place(step);
   const values = [...plot.querySelectorAll("polyline")].map((line) => {
     const near = (best, point) => (Math.abs(point[0] - place) < Math.abs(best[0] - place) ? point : best);
-    return `${line.previousElementSibling.textContent} ${Number(y.value(pointsOf(line).reduce(near)[1]).toPrecision(4))}`;
+    return `${line.previousElementSibling.textContent} ${figure(y.value(pointsOf(line).reduce(near)[1]))}`;
   });
   const mark = document.createElementNS(plot.namespaceURI, "path");
   mark.setAttribute("class", "mark at-pointer");

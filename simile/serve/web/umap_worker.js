@@ -4,7 +4,8 @@
 // Posts the finished { part }, and { places }. The same input gives the same places.
 importScripts("vendor/umap-js-1.4.0.min.js");
 
-const kEpochs = 400;
+const kEpochs = 400, kFewEpochs = 150;
+const kMany = 5000;  // documents, of which few epochs take long enough
 const kTold = 20;    // epochs between two messages
 const kSpread = 10;  // of the beginning, as UMAP's own
 
@@ -28,7 +29,8 @@ function scaled(places) {
 }
 
 onmessage = ({ data: { near, distances, begin } }) => {
-  const umap = new UMAP.UMAP({ nNeighbors: near[0].length + 1, nEpochs: kEpochs, random: randomNumbers(1) });
+  const epochs = near.length > kMany ? kFewEpochs : kEpochs;
+  const umap = new UMAP.UMAP({ nNeighbors: near[0].length + 1, nEpochs: epochs, random: randomNumbers(1) });
   // Each is its own nearest neighbour.
   umap.setPrecomputedKNN(near.map((places, i) => [i, ...places]), distances.map((far) => [0, ...far]));
   umap.initializeFit(begin);
@@ -36,9 +38,9 @@ onmessage = ({ data: { near, distances, begin } }) => {
     place[0] = begin[i][0] * kSpread;
     place[1] = begin[i][1] * kSpread;
   });
-  for (let epoch = 1; epoch <= kEpochs; ++epoch) {
+  for (let epoch = 1; epoch <= epochs; ++epoch) {
     umap.step();
-    if (epoch % kTold === 0) postMessage({ part: epoch / kEpochs });
+    if (epoch % kTold === 0) postMessage({ part: epoch / epochs });
   }
   postMessage({ places: scaled(umap.getEmbedding()) });
 };
