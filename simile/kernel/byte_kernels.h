@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of bytes with one scale a row, summed exactly in 32 bits: A is rounded row by row
-// as it comes, B was rounded by columns when it was packed.
+// as it comes, B was rounded by columns when it was packed. Both are rotated first, so that a few
+// channels with large numbers do not take the bits of all others (QuaRot, Ashkboos et al. 2024):
 //
-//   a_r = max_i |A_ri| / 127,  X_ri = round(A_ri / a_r)      (half to even)
+//   C = A B = (A R) (R B) / P,  R R = P,  R symmetric, of 1, -1 and 0:
+//   (A R)_r,i = sum_q (-1)^popcount(p & q) A_r,i + 16 (q - p),  p = floor(i / 16) mod P, q < P
+//     the Hadamard matrix of size P over numbers that lie 16 apart, in each block of 16 P;
+//     P <= 16 is the largest power of two for which 16 P divides k, or 1
+//
+//   a_r = max_i |(A R)_ri| / 127,  X_ri = round((A R)_ri / a_r)      (half to even)
 //   C_rj = float(sum_i X_ri Q_ji) * (a_r * scale_j) + bias_j
 //
-// Q and scale: quantise_rows(), of B transposed. Sums of whole numbers have no order, and what is
-// done in floats is written without fused operations: every instruction set gives the same bits,
-// and a row the same whatever rows are beside it. A row whose largest number is below 1e-30 counts
-// as zeros; one that holds a number which is not finite becomes NaN.
+// Q and scale: quantise_rows(), of R B / P transposed. R is applied as log2 P steps of sums and
+// differences: first of numbers 16 apart, then 32, and so on. Sums of whole numbers have no order,
+// and what is done in floats is written without fused operations: every instruction set gives the
+// same bits, and a row the same whatever rows are beside it. A row of A R whose largest number is
+// below 1e-30 counts as zeros; one that holds a number which is not finite becomes NaN.
 //
 // Plain functions like those of vector_kernels.h: single-threaded, without allocation.
 #pragma once
@@ -24,6 +31,7 @@ enum class ByteIsa { kBaseline, kAvx2, kAvx512, kVnni, kAmx };
 constexpr int64_t kByteStep = 64;             // of k
 constexpr int64_t kBytePanel = 32;            // columns
 constexpr int64_t kByteRows = 128;            // of A, rounded at a time
+constexpr int64_t kRotatedApart = 16;         // places from a number to the next of its P
 constexpr int64_t kLongestByteSum = 1 << 16;  // k at most
 
 // C [m, n] = A [m, k] B (+ bias), B given as panels.
@@ -52,15 +60,15 @@ constexpr int64_t byte_panel_size(int64_t n, int64_t k) {
   return (n + kBytePanel - 1) / kBytePanel *
          (kByteHeader + kBytePanel * ((k + kByteStep - 1) / kByteStep) * kByteStep);
 }
-constexpr int64_t byte_scratch(int64_t k) {  // of 16 bits
-  return kByteRows * ((k + kByteStep - 1) / kByteStep) * kByteStep;
+constexpr int64_t byte_scratch(int64_t k) {  // of 16 bits: rounded rows, and one of floats
+  return (kByteRows + 2) * ((k + kByteStep - 1) / kByteStep) * kByteStep;
 }
 
-// Packs B from w [n, k], B being w transposed: from its numbers as quantise_rows() made them, or
-// from floats, which must be finite. k is at most kLongestByteSum.
+// Packs B from w [n, k], B being w transposed: from floats, which must be finite, or from numbers
+// and scales of quantise_rows(), as the floats that they stand for. k is at most kLongestByteSum.
+void pack_byte_rows(const float* w, int64_t n, int64_t k, int64_t ldw, int8_t* panels);
 void pack_byte_rows(const int8_t* numbers, const float* scales, int64_t n, int64_t k,
                     int8_t* panels);
-void pack_byte_rows(const float* w, int64_t n, int64_t k, int64_t ldw, int8_t* panels);
 
 // The table for this processor and SIMILE_ISA (vector_kernels.h).
 const ByteKernels& byte_kernels();

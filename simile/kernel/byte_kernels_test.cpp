@@ -67,13 +67,42 @@ std::vector<float> multiply(const ByteKernels& kernels, const Operands& o, bool 
   return c;
 }
 
+struct Rotated {
+  std::vector<float> numbers;
+  float together;  // P
+};
+
+// x [, k] R, with k above 0.
+Rotated rotate(std::vector<float> x, int64_t k) {
+  int64_t together = 1;
+  while (together < 16 && k % (2 * together * kRotatedApart) == 0) together *= 2;
+  for (int64_t half = kRotatedApart; half < together * kRotatedApart; half *= 2) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (i / static_cast<size_t>(half) % 2 == 1) continue;
+      float &first = x[i], &second = x[i + static_cast<size_t>(half)];
+      const float sum = first + second;
+      second = first - second;
+      first = sum;
+    }
+  }
+  return {x, static_cast<float>(together)};
+}
+
 // The formulas of the header, one number after the other.
 std::vector<float> multiply_naively(const Operands& o, bool with_bias = true) {
+  if (o.k == 0) {
+    std::vector<float> c;
+    for (int64_t i = 0; i < o.m * o.n; ++i) c.push_back(with_bias ? o.bias[i % o.n] : 0);
+    return c;
+  }
   std::vector<int8_t> q(o.b.size());
   std::vector<float> scales(static_cast<size_t>(o.n)), c;
-  EXPECT_TRUE(quantise_rows(o.b.data(), o.n, o.k, q.data(), scales.data()));
+  const std::vector<float> a = rotate(o.a, o.k).numbers;
+  Rotated b = rotate(o.b, o.k);
+  for (float& number : b.numbers) number /= b.together;
+  EXPECT_TRUE(quantise_rows(b.numbers.data(), o.n, o.k, q.data(), scales.data()));
   for (int64_t r = 0; r < o.m; ++r) {
-    const float* const row = o.a.data() + r * o.k;
+    const float* const row = a.data() + r * o.k;
     float most = 0;
     for (int64_t i = 0; i < o.k; ++i) most = std::max(most, std::abs(row[i]));
     const float scale = most / 127.0f, inverse = most > 0 ? 127.0f / most : 0.0f;
@@ -93,7 +122,8 @@ std::vector<float> multiply_naively(const Operands& o, bool with_bias = true) {
 TEST_P(ByteKernelsTest, ProductsHaveTheBitsOfTheNaiveOne) {
   std::vector<std::vector<int64_t>> shapes = {
       {1, 1, 1},     {2, 2, 2},      {255, 33, 31}, {256, 32, 64}, {257, 31, 65}, {1, 255, 64},
-      {3, 256, 257}, {16, 257, 255}, {0, 5, 5},     {5, 0, 5},     {5, 5, 0},     {300, 40, 1}};
+      {3, 256, 257}, {16, 257, 255}, {0, 5, 5},     {5, 0, 5},     {5, 5, 0},     {300, 40, 1},
+      {9, 40, 16},   {9, 40, 32},    {9, 40, 48},   {9, 40, 128},  {9, 40, 256},  {9, 40, 384}};
   RandomStream stream(5, "shapes");
   for (int i = 0; i < 20; ++i) {
     const auto draw = [&] { return static_cast<int64_t>(stream.below(i < 10 ? 40 : 300)); };
@@ -138,13 +168,42 @@ TEST_P(ByteKernelsTest, ARowHasTheSameBitsAloneAndRowsMayLieApart) {
 TEST_P(ByteKernelsTest, SumsOfTheLargestNumbersDoNotOverflow) {
   const int64_t k = kLongestByteSum;
   Operands o = operands(2, 2, k);
-  for (int64_t i = 0; i < k; ++i) {
-    o.a[i] = o.b[i] = 127;
-    o.a[k + i] = -127;
-    o.b[k + i] = i % 2 == 0 ? 127 : -127;
+  for (int64_t i = 0; i < k; ++i) {  // rotated, all are 127 or -127
+    const float number = i / kRotatedApart % 16 == 0 ? 127 : 0;
+    o.a[i] = o.b[i] = number;
+    o.a[k + i] = -number;
+    o.b[k + i] = i % 2 == 0 ? number : -number;
   }
-  const float most = 127.0f * 127.0f * static_cast<float>(k);
+  const float most = 127.0f * 127.0f * static_cast<float>(k / 16);
   EXPECT_EQ(multiply(kernels(), o, false), (std::vector<float>{most, 0, -most, 0}));
+}
+
+TEST_P(ByteKernelsTest, RotatedRowsHaveKnownProducts) {
+  // P is 2. Rotated, a has 127 at 0 and 16, 1 at 1 and 17; so has the first column of B, over 2.
+  Operands o{1, 2, 32, std::vector<float>(32), std::vector<float>(64), {}};
+  o.a[0] = 127;
+  o.a[1] = 1;
+  o.b[0] = 254;
+  o.b[1] = 2;
+  o.b[32 + 17] = 3;  // rotated 3 at 1 and -3 at 17
+  EXPECT_EQ(multiply(kernels(), o, false), (std::vector<float>{127 * 254 + 2, 0}));
+}
+
+TEST_P(ByteKernelsTest, OneLargeChannelLeavesTheOthersTheirBits) {
+  Operands o = operands(8, 64, 256);
+  for (int64_t r = 0; r < o.m; ++r) o.a[r * o.k + 77] = 200;
+  const std::vector<float> found = multiply(kernels(), o, false);
+  double error = 0;
+  for (int64_t r = 0; r < o.m; ++r) {
+    for (int64_t j = 0; j < o.n; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < o.k; ++i) sum += double{o.a[r * o.k + i]} * o.b[j * o.k + i];
+      const double away = sum - found[static_cast<size_t>(r * o.n + j)];
+      error += away * away;
+    }
+  }
+  // Steps of 200 / 127 would be away by 7, the root of 256 times 1 / 12 of a step's square.
+  EXPECT_LT(std::sqrt(error / static_cast<double>(o.m * o.n)), 2.5);
 }
 
 TEST_P(ByteKernelsTest, ZerosGiveTheBiasAndWhatIsNotFiniteItsRowAlone) {
@@ -166,8 +225,8 @@ TEST_P(ByteKernelsTest, ZerosGiveTheBiasAndWhatIsNotFiniteItsRowAlone) {
   EXPECT_EQ(c[4 * o.n], o.bias[0]);
 }
 
-TEST(ByteKernels, BytesAndFloatsArePackedAlike) {
-  for (const int64_t k : {1, 64, 100}) {
+TEST(ByteKernels, BytesArePackedAsTheFloatsThatTheyStandFor) {
+  for (const int64_t k : {1, 64, 100, 384}) {
     const int64_t n = 70;
     const std::vector<float> b = numbers(n * k, "b");
     std::vector<int8_t> q(b.size());
@@ -175,7 +234,9 @@ TEST(ByteKernels, BytesAndFloatsArePackedAlike) {
     EXPECT_TRUE(quantise_rows(b.data(), n, k, q.data(), scales.data()));
     FloatBuffer one, other;
     int8_t *const floats = panels_in(one, n, k), *const bytes = panels_in(other, n, k);
-    pack_byte_rows(b.data(), n, k, k, floats);
+    std::vector<float> back;
+    for (size_t i = 0; i < b.size(); ++i) back.push_back(q[i] * scales[i / static_cast<size_t>(k)]);
+    pack_byte_rows(back.data(), n, k, k, floats);
     pack_byte_rows(q.data(), scales.data(), n, k, bytes);
     EXPECT_EQ(std::memcmp(floats, bytes, static_cast<size_t>(byte_panel_size(n, k))), 0);
   }
