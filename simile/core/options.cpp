@@ -372,6 +372,13 @@ class JsonWriter : public OptionVisitor {
   }
 };
 
+// A limit of a number of type T. Not a member: clang 14 makes no function of a member template that
+// only a lambda calls.
+template <typename T>
+Json bound(double limit) {
+  return std::is_integral_v<T> ? Json(static_cast<int64_t>(limit)) : Json(limit);
+}
+
 // The schema of a struct's JSON. Members that have an example instead of a value get no default.
 class SchemaWriter : public OptionVisitor {
  public:
@@ -463,11 +470,6 @@ class SchemaWriter : public OptionVisitor {
     for (const auto& shape : info.shapes) shapes.push_back(schema_of(*shape, {}));
     const Json element = shapes.size() == 1 ? shapes[0] : Json{{"oneOf", shapes}};
     return info.takes_one ? one_or_list(element, info) : element;
-  }
-
-  template <typename T>
-  static Json bound(double limit) {
-    return std::is_integral_v<T> ? Json(static_cast<int64_t>(limit)) : Json(limit);
   }
 };
 
