@@ -40,8 +40,7 @@ void pack_panel(const int8_t* numbers, const float* scales, int64_t columns, int
 
 // w [k] R / P
 void rotate_row(const float* w, int64_t k, float* to) {
-  int64_t block = 16 * kRotatedApart;
-  while (block > kRotatedApart && k % block != 0) block /= 2;
+  const int64_t block = std::max(kRotatedApart, rotated_block(k));
   const float part = static_cast<float>(kRotatedApart) / static_cast<float>(block);
   for (int64_t i = 0; i < k; ++i) to[i] = w[i] * part;
   for (int64_t half = kRotatedApart; half < block; half *= 2) {

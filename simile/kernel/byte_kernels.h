@@ -34,6 +34,10 @@ constexpr int64_t kByteRows = 128;            // of A, rounded at a time
 constexpr int64_t kRotatedApart = 16;         // places from a number to the next of its P
 constexpr int64_t kLongestByteSum = 1 << 16;  // k at most
 
+// 16 P for rows of k numbers, or less than 32 where P is 1: the largest power of two up to 256 that
+// divides k.
+constexpr int64_t rotated_block(int64_t k) { return (k | 256) & -(k | 256); }
+
 // C [m, n] = A [m, k] B (+ bias), B given as panels.
 struct ByteCall {
   int64_t m, n, k;

@@ -48,8 +48,9 @@ std::vector<ParameterSlot> matrix_layout(const EncoderShape& shape) {
   return matrices;
 }
 
-Tensors split(const EncoderShape& shape, const Tensor& flat) {
-  const std::vector<ParameterSlot> matrices = matrix_layout(shape);
+using Matrices = std::vector<ParameterSlot>;  // of matrix_layout()
+
+Tensors split(const Matrices& matrices, const Tensor& flat) {
   std::vector<int64_t> sizes;
   for (const ParameterSlot& matrix : matrices) sizes.push_back(matrix.size);
   const std::vector<Tensor> parts = flat.split_with_sizes(sizes);
@@ -91,9 +92,8 @@ class RoundedParts : public torch::autograd::Function<RoundedParts> {
 };
 
 // The weights behind the word embedding in bfloat16; with a `leaf`, backward adds to `gradient`.
-Tensors round_weights(const EncoderShape& shape, const Tensor& flat, const Tensor& leaf = {},
+Tensors round_weights(const Matrices& matrices, const Tensor& flat, const Tensor& leaf = {},
                       const Tensor& gradient = {}) {
-  const std::vector<ParameterSlot> matrices = matrix_layout(shape);
   std::vector<int64_t> sizes;
   for (size_t i = 1; i < matrices.size(); ++i) sizes.push_back(matrices[i].size);
   const int64_t first = matrices[0].size, count = flat.size(0) - first;
@@ -380,20 +380,21 @@ bool rounds_at_once(const EncoderShape& shape, ProductType products) {
 }
 
 // Without gradients of the weights `flat`.
-Tensor encode_with(const EncoderShape& shape, const Tensor& flat, const PackedBatch& batch,
-                   const EncoderDropout& dropout, const Tensor& perturbation,
-                   ProductType products) {
-  const Tensors rounded = rounds_at_once(shape, products) ? round_weights(shape, flat) : Tensors();
-  return encode(shape, split(shape, flat), rounded, batch, dropout, perturbation, products);
+Tensor encode_with(const EncoderShape& shape, const Matrices& matrices, const Tensor& flat,
+                   const PackedBatch& batch, const EncoderDropout& dropout,
+                   const Tensor& perturbation, ProductType products) {
+  const Tensors rounded =
+      rounds_at_once(shape, products) ? round_weights(matrices, flat) : Tensors();
+  return encode(shape, split(matrices, flat), rounded, batch, dropout, perturbation, products);
 }
 
 class TorchEncoder final : public TrainableEncoder {
  public:
   TorchEncoder(const EncoderShape& shape, const EncoderMemory& memory, ProductType products)
-      : TrainableEncoder(shape, memory), products_(products) {
+      : TrainableEncoder(shape, memory), matrices_(matrix_layout(shape)), products_(products) {
     check_torch_products(products);
-    const Tensors shares = split(shape, gradients());
-    for (const auto& [name, tensor] : split(shape, parameters())) {
+    const Tensors shares = split(matrices_, gradients());
+    for (const auto& [name, tensor] : split(matrices_, parameters())) {
       Tensor& leaf = leaves_[name] = tensor.detach();
       leaf.mutable_grad() = shares.at(name);
       leaf.set_requires_grad(true);
@@ -403,11 +404,11 @@ class TorchEncoder final : public TrainableEncoder {
   Tensor forward(const PackedBatch& batch, const EncoderDropout& dropout,
                  const Tensor& perturbation, WeightGradients weight_gradients) override {
     if (weight_gradients != WeightGradients::kAdd) {
-      return encode_with(shape(), parameters(), batch, dropout, perturbation, products_);
+      return encode_with(shape(), matrices_, parameters(), batch, dropout, perturbation, products_);
     }
     const Tensors rounded =
         rounds_at_once(shape(), products_)
-            ? round_weights(shape(), parameters(), leaves_.begin()->second, gradients())
+            ? round_weights(matrices_, parameters(), leaves_.begin()->second, gradients())
             : Tensors();
     return encode(shape(), leaves_, rounded, batch, dropout, perturbation, products_);
   }
@@ -415,10 +416,11 @@ class TorchEncoder final : public TrainableEncoder {
   Tensor forward_with(const Tensor& parameters, const PackedBatch& batch,
                       const EncoderDropout& dropout) override {
     torch::NoGradGuard guard;
-    return encode_with(shape(), parameters, batch, dropout, {}, products_);
+    return encode_with(shape(), matrices_, parameters, batch, dropout, {}, products_);
   }
 
  private:
+  const Matrices matrices_;
   ProductType products_;
   Tensors leaves_;  // parts of parameters(), gradients in gradients()
 };
@@ -440,7 +442,7 @@ torch::Tensor encode_with_torch(const EncoderShape& shape, const torch::Tensor& 
                                 const PackedBatch& batch, const EncoderDropout& dropout,
                                 const torch::Tensor& perturbation, ProductType products) {
   check_torch_products(products);
-  return encode_with(shape, weights, batch, dropout, perturbation, products);
+  return encode_with(shape, matrix_layout(shape), weights, batch, dropout, perturbation, products);
 }
 
 }  // namespace simile

@@ -338,7 +338,7 @@ DeleteReply remove_one(const Engine& engine, const RouteCall& call) {
 struct SnapshotBody {
   std::string name;
   void visit(OptionVisitor& v) {
-    v.field("name", name, OptionInfo{"Of the copy, a new folder of --snapshots"}.required());
+    v.field("name", name, OptionInfo{"The copy is this new folder of --snapshots"}.required());
   }
 };
 

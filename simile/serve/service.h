@@ -100,7 +100,7 @@ class Service {
     Engines engines;  // none: the models are being loaded
     ApiKeys keys;
 
-    // That of the place; null: they are being loaded. Errors (RequestError): kUnknownRoute.
+    // The engine of a place; null: they are being loaded. Errors (RequestError): kUnknownRoute.
     const Engine* find(const std::string& at) const;
   };
   struct Outcome;

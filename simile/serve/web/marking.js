@@ -27,7 +27,7 @@ export function wordsToMark(query) {
   return rare.length > 0 ? rare : words;
 }
 
-// Those of a text that tell what it is about, each once.
+// The words of a text that tell what it is about, each once.
 export const rareWords = (text) => [...new Set(wordsOf(text).map(({ word }) => word))]
   .filter((word) => word.length > 2 && !kCommon.has(word) && !/^\p{N}+$/u.test(word));
 

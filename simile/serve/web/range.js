@@ -20,7 +20,7 @@ async function endsOf(counts, signal) {
   return [held[0].from ?? -Number.MAX_SAFE_INTEGER, held.at(-1).to ?? Number.MAX_SAFE_INTEGER];
 }
 
-// Of the values of a column: its ends, the step of the sliders, and the bounds of the histogram's bars.
+// The ends of a column's values, the step of the sliders, and the bounds of the histogram's bars.
 export async function rangeOf(counts, signal) {
   const [least, most] = await endsOf(counts, signal);
   const whole = counts.values.every(({ value }) => Number.isInteger(value));

@@ -21,7 +21,7 @@ const row = (head, ...cells) => el("tr", {}, el("th", { scope: "row" }, head), .
 const table = (caption, heads, rows) => el("table", {}, el("caption", { className: "unseen" }, caption),
   el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...rows));
 
-// Of a hit: its similarity, the words it shares with the query, and what both give.
+// A hit's similarity, the words it shares with the query, and what both give.
 function explain({ score, vector_score, lexical_score, explanation: made }) {
   const both = vector_score !== undefined || lexical_score !== undefined;
   const [similarity, words] = both ? [vector_score, lexical_score] : [score, score];
