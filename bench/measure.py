@@ -37,7 +37,7 @@ CONTENDERS = {"train": {"simile": ALL[:2], "torch": ALL[:2]},
               "latency": {"simile": ALL, "onnx": ("fp32", "int8"), "openvino": ALL}}
 
 # Batches of 32 a round: enough for seconds, and few enough that the peers end. They take a second pass, or two steps
-# more, to warm up. Of latency: calls.
+# more, to warm up. For latency: calls.
 BATCHES = {("train", "minilm"): {"short": 10, "mixed": 3, "even": 2},
            ("train", "mpnet"): {"short": 2, "mixed": 1, "even": 1},
            ("infer", "minilm"): {"short": 64, "mixed": 20, "even": 8},
