@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/performance.md from what bench/run.sh measured.
+"""docs/performance.md and the rows of README from what bench/run.sh measured.
 
-usage: performance_page.py PAGE.md     (of results/bench/*.json beside the page, one for each machine)
+usage: performance_page.py PAGE.md [--check]   (of results/bench/*.json beside the page, one for each machine)
+
+README beside the page's folder, where there is one, gets the figures of the first machine. --check writes nothing, and
+exits with 1 where a page says something else.
 """
 import glob
 import json
 import os
+import re
 import sys
 
 from summarize import LOAD_MEMORY, LOAD_MILLISECONDS
@@ -235,18 +239,79 @@ def make_section(document):
     return [line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in lines]
 
 
-def write(target):
-    lines = HEAD.split("\n")
+def fastest(document, mode, model, precision):
+    """Simile's median on short texts and that of the fastest peer, with its name."""
+    found = [(entry["who"].split()[0], entry.get("rate", entry.get("milliseconds_median"))["median"])
+             for entry in document["contenders"]
+             if (entry["mode"], entry["model"], entry["distribution"]) == (mode, model, "short")
+             and entry["who"].endswith(" " + precision)]
+    best = min if mode == "latency" else max
+    return dict(found)["simile"], *best((one for one in found if one[0] != "simile"), key=lambda one: one[1])
+
+
+def figures(document, mode, precisions, unit):
+    """Two cells of README: ours, and those of the fastest peer of each precision."""
+    rows = [fastest(document, mode, "minilm", precision) for precision in precisions]
+    names = [NAMES[name] for _, name, _ in rows]
+    theirs = [f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for *_, value in rows]
+    ours = " / ".join(f"{mine:,.3g}" if mine < 100 else f"{mine:,.0f}" for mine, *_ in rows)
+    if len(set(names)) == 1:
+        return f"{ours} {unit}", f"{names[0]} {' / '.join(theirs)}"
+    return f"{ours} {unit}", " / ".join(f"{name} {value}" for name, value in zip(names, theirs))
+
+
+def readme_rows(document):
+    """Rows of README's table by their first cell."""
+    rows = {"train MiniLM, short pairs, fp32 / bf16": figures(document, "train", ("fp32", "bf16"), "pairs/s"),
+            "encode short texts, MiniLM, fp32 / int8": figures(document, "infer", ("fp32", "int8"), "texts/s"),
+            "one short text, one thread, fp32 / int8": figures(document, "latency", ("fp32", "int8"), "ms")}
+    memory = [row for row in document["targets"] if row["what"].startswith("peak memory of training fp32, minilm, mixed")]
+    for row in memory:
+        rows["memory to train MiniLM, 64 mixed pairs, fp32"] = (f"{row['measured']:.2f} ×", "that of PyTorch")
+    sources = ["[performance](docs/performance.md), `bench/run.sh`"] + ["performance"] * len(rows)
+    return {first: f"| {first} | {ours} | {theirs} | {source} |"
+            for (first, (ours, theirs)), source in zip(rows.items(), sources)}
+
+
+def with_rows(text, rows):
+    for first, line in rows.items():
+        text, count = re.subn(rf"^\| {re.escape(first)} \|.*$", lambda _, line=line: line, text, flags=re.M)
+        if count != 1:
+            sys.exit(f"README: expected one row '{first}', found {count}")
+    return text
+
+
+def pages(target):
+    """What each page should say, by its path."""
+    lines, documents = HEAD.split("\n"), []
     for source in sorted(glob.glob(os.path.join(os.path.dirname(target), "results", "bench", "*.json"))):
         with open(source, encoding="utf-8") as file:
-            name = os.path.basename(source)
-            lines += [f"## {name.removesuffix('.json')}", "", f"All runs: [{name}](results/bench/{name}).", "",
-                      *make_section(json.load(file))]
-    with open(target, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
+            documents.append(json.load(file))
+        name = os.path.basename(source)
+        lines += [f"## {name.removesuffix('.json')}", "", f"All runs: [{name}](results/bench/{name}).", "",
+                  *make_section(documents[-1])]
+    made = {target: "\n".join(lines)}
+    readme = os.path.join(os.path.dirname(target), "..", "README.md")
+    if os.path.exists(readme):
+        with open(readme, encoding="utf-8") as file:
+            made[readme] = with_rows(file.read(), readme_rows(documents[0]))
+    return made
+
+
+def write(target):
+    for path, text in pages(target).items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def check(target):
+    for path, text in pages(target).items():
+        with open(path, encoding="utf-8") as file:
+            if file.read() != text:
+                sys.exit(f"{path} is not what results/bench says: run bench/performance_page.py {target}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    write(sys.argv[1])
+    (check if sys.argv[2:] else write)(sys.argv[1])

@@ -664,11 +664,6 @@ baselines: []
     }
     shell("rm -r cut");
   }
-  const std::string docs = std::string(SIMILE_SOURCE_DIR) + "/docs/";
-  for (const std::string topic : {"options", "losses", "models", "server"}) {
-    EXPECT_EQ(shell("simile docs " + topic).out, read_file(docs + topic + ".md"))
-        << "print it anew: simile docs " << topic << " > docs/" << topic << ".md";
-  }
   expect_error("simile train recipe.yaml --output whole", 2, "--overwrite");
   expect_error("simile train recipe.yaml stages.0.objectives.0.los=mse --output x", 2,
                "did you mean 'loss'");

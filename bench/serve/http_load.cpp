@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +20,7 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 namespace {
@@ -177,14 +180,33 @@ class Load {
   }
 
   static size_t body_length(const std::string& text, size_t end) {
-    const size_t at = text.substr(0, end).find("Content-Length: ");
-    return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + 16, nullptr, 10);
+    std::string headers = text.substr(0, end);
+    for (char& c : headers) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const size_t at = headers.find("content-length: ");
+    return at == std::string::npos ? 0 : std::strtoull(headers.c_str() + at + 16, nullptr, 10);
+  }
+
+  // Whether the first numbers in brackets are the expected vector.
+  bool is_close(const Client& client, size_t end) {
+    if (!looked_at_.insert(client.request).second) return true;
+    const char* at = client.received.c_str() + end + 4;
+    while (*at != '\0' && (*at != '[' || (at[1] != '-' && std::isdigit(at[1]) == 0))) ++at;
+    for (const float expected : client.request->vector) {
+      if (*at == '\0') return false;
+      char* rest = nullptr;
+      const double number = std::strtod(++at, &rest);
+      if (rest == at || !(std::abs(number - expected) <= plan_.tolerance)) return false;
+      at = rest;
+    }
+    return true;
   }
 
   void judge(const Client& client, size_t end) {
     const int status = std::atoi(client.received.c_str() + 9);
     const std::string& expected = client.request->answer;
-    if (status == 200 && client.received.compare(end + 4, expected.size(), expected) != 0) {
+    if (status == 200 &&
+        !(plan_.tolerance > 0 ? is_close(client, end)
+                              : client.received.compare(end + 4, expected.size(), expected) == 0)) {
       ++result_.wrong;
     }
     if (!counted_) return;
@@ -209,6 +231,7 @@ class Load {
   double next_due_ = 0;
   int64_t steady_ = 0;  // right answers after the warm-up
   bool counted_ = true;
+  std::set<const LoadRequest*> looked_at_;
   std::mt19937_64 random_{1};
   Clock::time_point begin_;
   LoadResult result_;

@@ -8,8 +8,9 @@
 #include <vector>
 
 struct LoadRequest {
-  std::string bytes;   // as they are sent, headers included
-  std::string answer;  // what the body of the right answer begins with
+  std::string bytes;          // as they are sent, headers included
+  std::string answer;         // what the body of the right answer begins with
+  std::vector<float> vector;  // or, of a server that writes numbers otherwise, its first vector
 };
 
 struct LoadPlan {
@@ -18,6 +19,9 @@ struct LoadPlan {
   double seconds = 10;
   double rate = 0;  // requests per second that are begun, answered or not; 0: one after the other
   int pid = 0;      // of the server, whose memory is looked at; 0: of none
+  // Above 0: answers are compared with `vector`, number by number, the first answer to each request
+  // alone, so that reading them takes no time from the server.
+  double tolerance = 0;
 };
 
 struct LoadResult {

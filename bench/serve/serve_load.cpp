@@ -2,12 +2,14 @@
 // Load for `simile serve`, beside the encoder in this process on the same texts:
 //
 //   simile_serve_load MODEL TEXTS encode                          # without a server
-//   simile_serve_load MODEL TEXTS PORT CONNECTIONS SECONDS TEXTS_PER_REQUEST [RATE] [PID] [HOSTILE]
+//   simile_serve_load MODEL TEXTS PORT CONNECTIONS SECONDS TEXTS_PER_REQUEST [RATE] [PID] [HOSTILE] [PEER]
 //
 // RATE requests a second are begun whatever becomes of them; 0: each connection sends one after the
 // other. PID: of the server; its memory is reported. HOSTILE: that many clients send what is
 // malformed, slow, aborted or huge meanwhile. Every answer must have the bits of
-// SentenceEncoder::encode(). One JSON object on stdout.
+// SentenceEncoder::encode(). PEER: another program's server, whose route this is; /embed takes what
+// ours takes, any other the form of OpenAI. The first vector of its first answer to each request is
+// compared, to 1e-4. One JSON object on stdout.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -78,7 +80,8 @@ std::string json_of(const float* vector, int64_t D) {
 }
 
 std::vector<LoadRequest> make_requests(const simile::SentenceEncoder& encoder,
-                                       const std::vector<std::string>& texts, size_t per_request) {
+                                       const std::vector<std::string>& texts, size_t per_request,
+                                       const std::string& route) {
   const simile::Matrix<float> vectors = encoder.encode(texts, options(), simile::silent_events());
   std::vector<LoadRequest> requests;
   for (size_t first = 0; first + per_request <= texts.size(); first += per_request) {
@@ -90,11 +93,14 @@ std::vector<LoadRequest> make_requests(const simile::SentenceEncoder& encoder,
           (i > first ? "," : "[") + json_of(vectors.row(static_cast<int64_t>(i)), vectors.cols);
     }
     request.answer += "]";
-    const std::string body = Json{{"inputs", inputs}}.dump();
+    const float* vector = vectors.row(static_cast<int64_t>(first));
+    request.vector.assign(vector, vector + vectors.cols);
+    const Json openai = {{"model", "default"}, {"input", inputs}};
+    const std::string body = (route == "/embed" ? Json{{"inputs", inputs}} : openai).dump();
     request.bytes = fmt::format(
-        "POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "Content-Length: {}\r\n\r\n{}",
-        body.size(), body);
+        route, body.size(), body);
     requests.push_back(std::move(request));
   }
   return requests;
@@ -131,9 +137,11 @@ Json measure_server(const simile::SentenceEncoder& encoder, const std::vector<st
   const size_t per_request = std::strtoull(argv[6], nullptr, 10);
   if (argc > 7) plan.rate = std::atof(argv[7]);
   if (argc > 8) plan.pid = std::atoi(argv[8]);
-  const std::vector<LoadRequest> requests = make_requests(encoder, texts, per_request);
+  if (argc > 10) plan.tolerance = 1e-4;
+  const std::vector<LoadRequest> requests =
+      make_requests(encoder, texts, per_request, argc > 10 ? argv[10] : "/embed");
   std::optional<HostileClients> hostile;
-  if (argc > 9) hostile.emplace(plan.port, std::atoi(argv[9]));
+  if (argc > 9 && std::atoi(argv[9]) > 0) hostile.emplace(plan.port, std::atoi(argv[9]));
   LoadResult result = run_load(requests, plan);
   return show(result, per_request, hostile ? hostile->requests() : 0);
 }

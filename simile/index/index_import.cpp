@@ -34,11 +34,13 @@ const Json& object_in(const Json& json, const char* key) {
   return found == json.end() || found->is_null() ? json : *found;
 }
 
-// In the order of its members.
+// In the order of its members; empty if it has none.
 std::string metadata_of(const std::string& line) {
   const auto json = nlohmann::ordered_json::parse(line);
   const auto payload = json.find("payload");
-  return (payload == json.end() || payload->is_null() ? json : *payload)["metadata"].dump();
+  const auto& metadata =
+      (payload == json.end() || payload->is_null() ? json : *payload)["metadata"];
+  return metadata.is_object() && metadata.empty() ? "" : metadata.dump();
 }
 
 std::string stem_of(const std::string& npy) { return npy.substr(0, npy.size() - 4); }

@@ -498,6 +498,9 @@ TEST_F(SearchRoutesTest, MetadataAreChangedAndDocumentsRemovedByThem) {
             json::parse(R"({"deleted":2,"documents":3})"));
   EXPECT_EQ(remove({{"filter", "kind = a"}}), json::parse(R"({"deleted":2,"documents":1})"));
   EXPECT_EQ(list({})["documents"], json::parse(R"([{"id":"sun"}])"));
+  post("/documents",
+       {{"documents", {{{"id", "bare"}, {"text", "a dog"}, {"metadata", json::object()}}}}});
+  EXPECT_EQ(list({})["documents"], json::parse(R"([{"id":"sun"},{"id":"bare"}])"));
 }
 
 TEST_F(SearchRoutesTest, HitsArePagedCountedAndExplained) {

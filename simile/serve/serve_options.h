@@ -27,7 +27,7 @@ struct ServeLimits {
   int64_t body_bytes = 2000000;                // of one request
   int64_t answer_bytes = int64_t{16} << 20;    // of the hits of one search or map
   int64_t request_seconds = 30;                // to receive a request, and until it is computed
-  int64_t requests = 256;                      // answered at a time
+  int64_t requests = 512;                      // answered at a time
   int64_t header_bytes = 32768;                // of one request
   int64_t header_seconds = 10;                 // until they are there
   std::vector<std::string> cors_allow_origin;  // whose pages may read answers; "*": all

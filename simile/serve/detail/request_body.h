@@ -47,8 +47,9 @@ std::vector<std::vector<int32_t>> read_id_lists(const ConfigNode& node, const st
 std::vector<std::string> read_documents(const ConfigNode& node, const std::string& key,
                                         const ServeLimits& limits);
 
-// `node`, an object of texts, numbers, true and false which `key` gave, as JSON; empty for none.
-// `with_nulls`: members may be null, too. Errors: kInvalid.
+// `node`, an object of texts, numbers, true and false which `key` gave, as JSON; empty for none and
+// for an object without members. `with_nulls`: a patch, whose members may be null, too, and which is
+// "{}" without members. Errors: kInvalid.
 std::string read_metadata(const ConfigNode& node, const std::string& key, bool with_nulls = false);
 
 }  // namespace simile::detail
