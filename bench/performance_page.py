@@ -27,6 +27,7 @@ HEAD = """# Speed and memory
 Written by `bench/run.sh`; [bench/README.md](../bench/README.md) says what is measured and how. Each machine has a
 section. All of a section comes from one build, and the contenders of a row took turns. The peer of a row is the
 fastest in that precision. A ratio is median over median; in brackets are the smallest and the largest within a round.
+No program can reach a target that takes more than 100 % of a peak.
 [GPU support](gpu.md#speed) has figures of its own.
 """
 
@@ -68,9 +69,9 @@ def verdict(row):
     missed = row["measured"] / row["target"] - 1
     if (missed <= 0) == row["at_most"]:
         return "**missed by the cosine**"
-    needed = row.get("share_of_sgemm_at_target")
+    needed, peak = row.get("share_of_peak_at_target"), "bf16's peak" if "bf16" in row["what"] else "sgemm's peak"
     return (f"**missed by {100 * abs(missed):.0f} %**"
-            + (f": it takes {100 * needed:.0f} % of sgemm's peak" if needed else ""))
+            + (f": it takes {100 * needed:.0f} % of {peak}" if needed else ""))
 
 
 def target_rows(rows):

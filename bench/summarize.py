@@ -88,8 +88,10 @@ def speed_rows(runs):
                                      for who in ("simile int8", peer))
                     result["note"] = f"mean cosine to fp32 {cosine:.4f}, the peer's {other:.4f}"
                     result["met"] = result["met"] and cosine >= COSINE
-                elif name == "fp32" and found:
-                    result["share_of_sgemm_at_target"] = share["measured"] * target / found["measured"]
+                elif found:
+                    peak = share if name == "fp32" else ratio(*(
+                        {i: one[field] for i, one in mine.items()} for field in ("gflops", "bf16_gemm_gflops")))
+                    result["share_of_peak_at_target"] = peak["measured"] * target / found["measured"]
                 yield result
                 if (mode, name) == ("train", "fp32"):
                     yield row(number, what, "sgemm", SGEMM, "share", share)
