@@ -52,7 +52,7 @@ def table(head, rows):
 
 
 def number(value):
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def quantity(row, value):
@@ -240,35 +240,33 @@ def make_section(document):
     return [line.replace("## ", "### ", 1) if line.startswith("## ") else line for line in lines]
 
 
-def fastest(document, mode, model, precision):
-    """Simile's median on short texts and that of the fastest peer, with its name."""
-    found = [(entry["who"].split()[0], entry.get("rate", entry.get("milliseconds_median"))["median"])
+def fastest(document, mode, precision):
+    """Simile's median on MiniLM's short texts and that of the fastest peer, with its name; None: not measured."""
+    found = {entry["who"].split()[0]: entry.get("rate", entry.get("milliseconds_median"))["median"]
              for entry in document["contenders"]
-             if (entry["mode"], entry["model"], entry["distribution"]) == (mode, model, "short")
-             and entry["who"].endswith(" " + precision)]
-    best = min if mode == "latency" else max
-    return dict(found)["simile"], *best((one for one in found if one[0] != "simile"), key=lambda one: one[1])
-
-
-def figures(document, mode, precisions, unit):
-    """Two cells of README: ours, and those of the fastest peer of each precision."""
-    rows = [fastest(document, mode, "minilm", precision) for precision in precisions]
-    names = [NAMES[name] for _, name, _ in rows]
-    theirs = [f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for *_, value in rows]
-    ours = " / ".join(f"{mine:,.3g}" if mine < 100 else f"{mine:,.0f}" for mine, *_ in rows)
-    if len(set(names)) == 1:
-        return f"{ours} {unit}", f"{names[0]} {' / '.join(theirs)}"
-    return f"{ours} {unit}", " / ".join(f"{name} {value}" for name, value in zip(names, theirs))
+             if (entry["mode"], entry["model"], entry["distribution"]) == (mode, "minilm", "short")
+             and entry["who"].endswith(" " + precision)}
+    mine = found.pop("simile", None)
+    best = (min if mode == "latency" else max)(found, key=found.get, default=None)
+    return None if mine is None or best is None else (mine, NAMES[best], found[best])
 
 
 def readme_rows(document):
-    """Rows of README's table by their first cell."""
-    rows = {"train MiniLM, short pairs, fp32 / bf16": figures(document, "train", ("fp32", "bf16"), "pairs/s"),
-            "encode short texts, MiniLM, fp32 / int8": figures(document, "infer", ("fp32", "int8"), "texts/s"),
-            "one short text, one thread, fp32 / int8": figures(document, "latency", ("fp32", "int8"), "ms")}
-    memory = [row for row in document["targets"] if row["what"].startswith("peak memory of training fp32, minilm, mixed")]
-    for row in memory:
-        rows["memory to train MiniLM, 64 mixed pairs, fp32"] = (f"{row['measured']:.2f} ×", "that of PyTorch")
+    """Rows of README's table by their first cell, of what was measured."""
+    rows = {}
+    for first, mode, precisions, unit in (
+            ("train MiniLM, short pairs, fp32 / bf16", "train", ("fp32", "bf16"), "pairs/s"),
+            ("encode short texts, MiniLM, fp32 / int8", "infer", ("fp32", "int8"), "texts/s"),
+            ("one short text, one thread, fp32 / int8", "latency", ("fp32", "int8"), "ms")):
+        found = [fastest(document, mode, precision) for precision in precisions]
+        if None not in found:
+            (mine, peer, theirs), (mine_then, peer_then, theirs_then) = found
+            between = " / " if peer == peer_then else f" / {peer_then} "
+            rows[first] = (f"{number(mine)} / {number(mine_then)} {unit}",
+                           f"{peer} {number(theirs)}{between}{number(theirs_then)}")
+    for row in document["targets"]:
+        if row["what"].startswith("peak memory of training fp32, minilm, mixed"):
+            rows["memory to train MiniLM, 64 mixed pairs, fp32"] = (f"{row['measured']:.2f} ×", "that of PyTorch")
     sources = ["[performance](docs/performance.md), `bench/run.sh`"] + ["performance"] * len(rows)
     return {first: f"| {first} | {ours} | {theirs} | {source} |"
             for (first, (ours, theirs)), source in zip(rows.items(), sources)}

@@ -145,9 +145,10 @@ def main():
                 load(build, model, texts, port, 8, peer, seconds=2)  # warms up
                 for clients in CLIENTS:
                     told = load(build, model, texts, port, clients, peer)
-                    refused = told["begun"] - told["statuses"].get("200", 0) if told["statuses"] else 0
+                    refused = told["broken"] + sum(count for status, count in (told["statuses"] or {}).items()
+                                                   if status != "200")
                     figures.setdefault((name, clients), []).append(
-                        (told["texts_per_second"], told["p50_ms"], told["p99_ms"], max(0, refused - clients)))
+                        (told["texts_per_second"], told["p50_ms"], told["p99_ms"], refused))
                 figures.setdefault((name, "memory"), []).append(resident_mb(running.pid))
     print("| server | clients | texts/s | p50, ms | p99, ms | refused or broken | memory, MB |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
