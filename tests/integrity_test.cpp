@@ -165,6 +165,22 @@ TEST_F(IntegrityTest, AFlippedBitIsRefusedOrChangesNothing) {
   }
 }
 
+TEST_F(IntegrityTest, DamagedWordsAreToldByEverySearchOfAnOpenIndex) {
+  EXPECT_EQ(shell("simile index delete --index index 'id of x'").code, 0);
+  const std::string words = path("index/segments/segment-1.bin.words");
+  flip(words, 8 * fs::file_size(words) - 1);
+  const SearchIndex index = SearchIndex::open(path("index"), fingerprint_, "model");
+  const SearchSettings settings = read_search_settings(path("index"));
+  for (int time = 0; time < 2; ++time) {
+    try {
+      index.search({texts(), vectors_}, 4, settings);
+      ADD_FAILURE() << "nothing was told";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(words));
+    }
+  }
+}
+
 TEST_F(IntegrityTest, TheProgramRefusesAndChecksWhatIsDamaged) {
   const std::string query = "simile search --index index --query hello";
   EXPECT_EQ(shell(query).code, 0);

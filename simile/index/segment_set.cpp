@@ -84,8 +84,11 @@ std::shared_ptr<const Segment> SegmentCache::open_one(const SegmentRow& row) con
                                          segment_kind(model_, row.number), row);
 }
 
+// Made under the lock by the first who asks. std::call_once would not do: after an error of a
+// damaged file, thread sanitizer lets the next caller wait for ever.
 struct LiveSegment::WordCounts {
-  std::once_flag once;
+  std::mutex mutex;
+  bool made = false;
   int64_t total_length = 0;
   std::vector<int64_t> rows_with;  // by word
 };
@@ -121,20 +124,24 @@ int64_t LiveSegment::find(int64_t row) const {
 
 const LiveSegment::WordCounts& LiveSegment::word_counts() const {
   WordCounts& counts = *word_counts_;
-  std::call_once(counts.once, [&] {
-    const WordFile& words = segment_->words();
-    std::vector<char> is_live(static_cast<size_t>(segment_->size()));
-    for (const int64_t row : *rows_) {
-      is_live[static_cast<size_t>(row)] = 1;
-      counts.total_length += words.length(row);
-    }
-    for (int64_t i = 0; i < words.words(); ++i) {
-      const WordPostings found = words.postings(i);
-      counts.rows_with.push_back(
-          std::count_if(found.rows, found.rows + found.size,
-                        [&](uint16_t row) { return is_live[size_t{row}] != 0; }));
-    }
-  });
+  const std::lock_guard<std::mutex> lock(counts.mutex);
+  if (counts.made) return counts;
+  const WordFile& words = segment_->words();
+  std::vector<char> is_live(static_cast<size_t>(segment_->size()));
+  int64_t total_length = 0;
+  std::vector<int64_t> rows_with;
+  for (const int64_t row : *rows_) {
+    is_live[static_cast<size_t>(row)] = 1;
+    total_length += words.length(row);
+  }
+  for (int64_t i = 0; i < words.words(); ++i) {
+    const WordPostings found = words.postings(i);
+    rows_with.push_back(std::count_if(found.rows, found.rows + found.size,
+                                      [&](uint16_t row) { return is_live[size_t{row}] != 0; }));
+  }
+  counts.total_length = total_length;
+  counts.rows_with = std::move(rows_with);
+  counts.made = true;
   return counts;
 }
 
@@ -148,8 +155,8 @@ int64_t LiveSegment::rows_with(int64_t word) const {
 }
 
 struct SegmentSet::Words {
-  std::once_flag once;
-  std::optional<WordSearch> search;
+  std::mutex mutex;
+  std::optional<WordSearch> search;  // made by the first who asks
 };
 
 SegmentSet::SegmentSet(const IndexedModel& model, const Segments& segments,
@@ -184,7 +191,8 @@ SegmentSet SegmentSet::only(const std::vector<char>& allowed) const {
 }
 
 const WordSearch& SegmentSet::words() const {
-  std::call_once(words_->once, [this] { words_->search.emplace(segments_, model_->language); });
+  const std::lock_guard<std::mutex> lock(words_->mutex);
+  if (!words_->search) words_->search.emplace(segments_, model_->language);
   return *words_->search;
 }
 
