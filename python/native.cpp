@@ -249,9 +249,7 @@ std::vector<Document> documents_of(const std::string& json) {
     document.id = given.id;
     document.title = given.title;
     document.text = given.title.empty() ? given.text : given.title + " " + given.text;
-    const bool is_object = given.metadata.kind == ConfigNode::Kind::kMap;
-    if (is_object ? !given.metadata.members.empty()
-                  : given.metadata.kind != ConfigNode::Kind::kNull) {
+    if (given.metadata.kind != ConfigNode::Kind::kNull) {
       document.metadata = config_to_json(given.metadata);
     }
     documents.push_back(std::move(document));

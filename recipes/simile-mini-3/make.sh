@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes simile-mini-3 and simile-mini-3-static from free texts. A step is left out if its result is there; a step that was
 # stopped goes on.
-#   recipes/simile-mini-3/make.sh DATA      in the root of the repository; DATA as tools/data/distillation_texts.py says
+#   recipes/simile-mini-3/make.sh DATA [OVERRIDES]    in the root of the repository; DATA as
+#   tools/data/distillation_texts.py says. OVERRIDES go to every step: with stages.*.objectives.data.limit=2000
+#   stages.*.steps=20 all steps take minutes in place of a day, and the models are no use.
 # Everything is written to runs/simile-mini-3; the models are runs/simile-mini-3/{more,static}/model.
 set -euo pipefail
 data=${1:?make.sh: give the folder of the data, such as ../shared/data}
+shift
+overrides=("$@")
 simile=${SIMILE:-build/release/cli/simile}
 out=runs/simile-mini-3
 mkdir -p "$out"
@@ -25,7 +29,7 @@ step() {  # NAME RECIPE [OVERRIDES]
   if [ -e "$run/run.json" ]; then
     "$simile" train "$run" --resume
   else
-    "$simile" train "$recipe" variant=free "${@:3}" "data=$data" --output "$run"
+    "$simile" train "$recipe" variant=free "${@:3}" "${overrides[@]}" "data=$data" --output "$run"
   fi
 }
 step table table.yaml stages.epochs=2 stages.objectives.data.limit=300000

@@ -206,7 +206,10 @@ struct DocumentStore::Connection {
   void add_documents(const std::vector<Document>& documents, Change& change,
                      StoreState& state) const {
     Statement insert(database, "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, '')");
-    for (const Document& document : documents) {
+    for (const Document& given : documents) {
+      Document bare;  // an empty object says nothing, and is kept as no metadata
+      if (given.metadata == "{}") (bare = given).metadata.clear();
+      const Document& document = given.metadata == "{}" ? bare : given;
       const int64_t key = state.next_key;
       state.next_key += keys_of_document;
       const std::string places = write_passages(document.passages);

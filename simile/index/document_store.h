@@ -44,7 +44,7 @@ namespace simile {
 struct Document {
   std::string id;
   std::string text;
-  // A JSON object whose members are strings, numbers and booleans (empty: none).
+  // A JSON object whose members are strings, numbers and booleans (empty or {}: none).
   std::string metadata = {};
   // In rising order; each has a vector (none: the whole text has one).
   std::vector<Passage> passages = {};

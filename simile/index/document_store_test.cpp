@@ -79,6 +79,14 @@ TEST_F(DocumentStoreTest, KeepsTextsOfAnyBytes) {
   EXPECT_THROW(store.find({99}), Error);
 }
 
+TEST_F(DocumentStoreTest, AnEmptyObjectIsKeptAsNoMetadata) {
+  DocumentStore store(path_, DocumentStore::Access::kCreate);
+  const auto added = store.change({}, {{"a", "1", "{}"}, {"b", "1", "{\"x\":1}"}}, nothing).added;
+  EXPECT_EQ(store.find({1})[0].metadata, "");
+  EXPECT_EQ(store.find({2})[0].metadata, "{\"x\":1}");
+  EXPECT_EQ(added[0].content, vector_keys(1, {"a", "1"})[0].content);
+}
+
 TEST_F(DocumentStoreTest, KeysAreNeverUsedAgain) {
   DocumentStore store(path_, DocumentStore::Access::kCreate);
   EXPECT_THAT(keys_of(store.change({}, {{"a", "1"}, {"b", "2"}}, nothing).added),

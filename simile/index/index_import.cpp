@@ -38,9 +38,7 @@ const Json& object_in(const Json& json, const char* key) {
 std::string metadata_of(const std::string& line) {
   const auto json = nlohmann::ordered_json::parse(line);
   const auto payload = json.find("payload");
-  const auto& metadata =
-      (payload == json.end() || payload->is_null() ? json : *payload)["metadata"];
-  return metadata.is_object() && metadata.empty() ? "" : metadata.dump();
+  return (payload == json.end() || payload->is_null() ? json : *payload)["metadata"].dump();
 }
 
 std::string stem_of(const std::string& npy) { return npy.substr(0, npy.size() - 4); }

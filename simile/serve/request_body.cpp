@@ -224,7 +224,6 @@ std::vector<std::vector<int32_t>> read_id_lists(const ConfigNode& node, const st
 std::string read_metadata(const ConfigNode& node, const std::string& key, bool with_nulls) {
   if (node.kind == Kind::kNull) return "";
   if (node.kind != Kind::kMap) refuse(key, "an object", node);
-  if (node.members.empty() && !with_nulls) return "";
   for (const auto& [column, member] : node.members) {
     const bool is_null = with_nulls && member.kind == Kind::kNull;
     const bool is_list = member.kind == Kind::kList &&
