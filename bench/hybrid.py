@@ -3,11 +3,13 @@
 
     hybrid.py BUILD VECTORS.npy TEXTS.txt QUERIES.npy QUERIES.txt --model MODEL [--queries N] [--work FOLDER]
 
-Prints a Markdown table. All on one thread; times are milliseconds of processor time for one query, the vector given.
+Prints Markdown tables: what an index costs to make and to open, and searches. All on one thread; times of searches are
+milliseconds of processor time for one query, the vector given.
 """
 import argparse
 import json
 import os
+import resource
 import subprocess
 import tempfile
 import time
@@ -27,18 +29,44 @@ def write_documents(texts, path):
             out.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 
-def import_index(arguments, folder):
-    """An index, and the processor seconds that it took."""
-    vectors = os.path.join(folder, "corpus.npy")
-    os.symlink(os.path.abspath(arguments.vectors), vectors)
-    write_documents(arguments.texts, os.path.join(folder, "corpus.jsonl"))
-    index = os.path.join(folder, "index")
-    before = os.times()
-    subprocess.run(
-        [os.path.join(arguments.build, "cli/simile"), "index", "import", "--threads", "1", "--index", index, "--from", vectors,
-         "--model", arguments.model], check=True)
-    after = os.times()
-    return index, after.children_user + after.children_system - before.children_user - before.children_system
+def run(*command):
+    """Seconds by the clock and of the processor, and the peak of memory in MB, of a command."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+    return time.perf_counter() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
+
+
+def size_of(path):
+    """In MB, of a file or of all files of a folder."""
+    files = [path] if os.path.isfile(path) else [os.path.join(top, name) for top, _, names in os.walk(path) for name in names]
+    return sum(map(os.path.getsize, files)) / 1e6
+
+
+class Index:
+    """An index of the vectors, made if the folder has none."""
+
+    def __init__(self, arguments, folder):
+        self.program = os.path.join(arguments.build, "cli/simile")
+        self.folder, self.documents = os.path.join(folder, "index"), os.path.join(folder, "corpus.jsonl")
+        if os.path.exists(self.folder):
+            return
+        vectors = os.path.join(folder, "corpus.npy")
+        os.symlink(os.path.abspath(arguments.vectors), vectors)
+        write_documents(arguments.texts, self.documents)
+        _, seconds, memory = run(self.program, "index", "import", "--threads", "1", "--index", self.folder, "--from", vectors,
+                                 "--model", arguments.model)
+        print(f"| simile, words, vectors and graph | {seconds:.0f} | {memory:.0f} | {size_of(self.folder):.0f} | ", end="")
+        more = os.path.join(folder, "more.jsonl")
+        with open(self.documents, encoding="utf-8") as lines, open(more, "w", encoding="utf-8") as out:
+            for line, _ in zip(lines, range(1000)):
+                out.write(line.replace('{"id": "', '{"id": "new ', 1))
+        added, _, _ = run(self.program, "index", "add", "--threads", "1", "--index", self.folder, "--corpus", more)
+        opened, _, _ = run(self.program, "search", "--threads", "1", "--index", self.folder, "--query", "gold mines")
+        print(f"{added:.1f} | {opened:.2f} |")
+        run(self.program, "index", "delete", "--index", self.folder, *(f"new {i}" for i in range(1000)))
 
 
 def search_index(arguments, index, queries, filter_text=""):
@@ -46,13 +74,26 @@ def search_index(arguments, index, queries, filter_text=""):
     return json.loads(subprocess.run(command + ([filter_text] if filter_text else []), check=True, stdout=subprocess.PIPE).stdout)
 
 
-def build_peer(vectors):
+def build_peer(vectors, folder):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     graph = hnswlib.Index(space="ip", dim=vectors.shape[1])
-    graph.init_index(max_elements=len(vectors), M=16, ef_construction=200)
+    graph.init_index(max_elements=len(vectors) + 1000, M=16, ef_construction=200)
     graph.set_num_threads(1)
     begin = time.process_time()
     graph.add_items(vectors)
-    return graph, time.process_time() - begin
+    seconds, memory = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    path = os.path.join(folder, "graph.hnswlib")
+    graph.save_index(path)
+    begin = time.perf_counter()
+    loaded = hnswlib.Index(space="ip", dim=vectors.shape[1])
+    loaded.load_index(path, max_elements=len(vectors) + 1000)
+    loaded.knn_query(vectors[:1], k=TOP_K, num_threads=1)
+    opened = time.perf_counter() - begin
+    begin = time.perf_counter()
+    loaded.add_items(vectors[:1000], np.arange(len(vectors), len(vectors) + 1000), num_threads=1)
+    added = time.perf_counter() - begin
+    print(f"| hnswlib, vectors and graph | {seconds:.0f} | {memory / 1000:.0f} | {size_of(path):.0f} | {added:.1f} | {opened:.2f} |")
+    return graph
 
 
 def search_peer(graph, queries, exact, wanted):
@@ -87,17 +128,15 @@ def main():
         with open(arguments.query_texts, encoding="utf-8") as lines, open(texts, "w", encoding="utf-8") as out:
             out.writelines(list(lines)[:arguments.queries])
         queries = queries[:arguments.queries]
-        index = os.path.join(folder, "index")
-        seconds = 0
-        if not os.path.exists(index):
-            index, seconds = import_index(arguments, folder)
+        print(f"{len(vectors)} documents, {len(queries)} queries\n")
+        print("| index | processor seconds to make it | peak MB | MB on disk | 1,000 documents more, s | opened and asked, s |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        index = Index(arguments, folder).folder
+        graph = build_peer(vectors, folder)
         ours = search_index(arguments, index, texts)
-        exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :TOP_K]
-        graph, peer_seconds = build_peer(vectors)
+        exact = np.array([np.argpartition(-(vectors @ query), TOP_K)[:TOP_K] for query in queries])
         width, share, mean, median = search_peer(graph, queries, exact, ours["vector"]["found"])
-        print(f"{len(vectors)} documents, {len(queries)} queries; import with words and graph {seconds:.0f} s, "
-              f"hnswlib's graph {peer_seconds:.0f} s\n")
-        print("| search | found | mean, ms | median, ms |\n| --- | --- | --- | --- |")
+        print("\n| search | found | mean, ms | median, ms |\n| --- | --- | --- | --- |")
         print(f"| hnswlib, ef {width} | {share:.4f} | {mean:.3f} | {median:.3f} |")
         both = ours["vector"]["mean"] + ours["lexical"]["mean"]
         for name, filter_text in {"all": "", **FILTERS}.items():

@@ -20,6 +20,7 @@ MODES = {"train": "training", "infer": "inference", "latency": "one text", "thre
          "threads infer": "inference"}
 
 PRODUCTS = ("multiply_tile", "multiply_transposed_block", "matmul")
+NARROW = ("bf16", "int8")
 LEAST_SHARE = 0.01  # of the functions that are listed
 
 HEAD = """# Speed and memory
@@ -33,8 +34,8 @@ No program can reach a target that takes more than 100 % of a peak.
 
 PEAK = """The sgemm peak is what one call of oneDNN's `dnnl_sgemm` reaches on matrices of 2048 x 2048
 in fp32, with as many threads and inside the measured processes, before and after their work: {peak} here,
-the highest of the run. The peak of bfloat16 is that of oneDNN's matmul of two such matrices with sums in
-fp32, the second in the order that oneDNN likes best. Useful operations are those of the tokens there
+the highest of the run. The peaks of bf16 and int8 are those of oneDNN's matmul of two such matrices, the
+second in the order that oneDNN likes best, with sums in fp32 and int32. Useful operations are those of the tokens there
 are, padding excluded: per layer 2 L (4 H² + 2 H I) + 4 L² H for a text of L tokens, three times that in
 training. Softmax, GELU, LayerNorm, dropout, loss and optimiser count as none, so a share of 100 % is out
 of reach.
@@ -69,7 +70,8 @@ def verdict(row):
     missed = row["measured"] / row["target"] - 1
     if (missed <= 0) == row["at_most"]:
         return "**missed by the cosine**"
-    needed, peak = row.get("share_of_peak_at_target"), "bf16's peak" if "bf16" in row["what"] else "sgemm's peak"
+    needed = row.get("share_of_peak_at_target")
+    peak = next((f"{name}'s peak" for name in NARROW if name in row["what"]), "sgemm's peak")
     return (f"**missed by {100 * abs(missed):.0f} %**"
             + (f": it takes {100 * needed:.0f} % of {peak}" if needed else ""))
 
@@ -114,8 +116,8 @@ def contender_rows(contenders, sgemm):
         yield (work, entry["model"], entry["distribution"], named(who), f"{number(middle['median'])} {unit}{spread}",
                number(entry["gflops"]) if "gflops" in entry else "",
                share(entry["gflops"], sgemm) if "gflops" in entry and full_threads else "",
-               share(entry["gflops"], entry["bf16_gemm_gflops"]) + f" of {entry['bf16_gemm_gflops']:.0f}"
-               if "bf16_gemm_gflops" in entry else "",
+               "".join(share(entry["gflops"], entry[f"{name}_gemm_gflops"]) + f" of {entry[f'{name}_gemm_gflops']:.0f}"
+                       for name in NARROW if f"{name}_gemm_gflops" in entry),
                f"{entry['cosine']:.4f}" if "cosine" in entry else "")
 
 
@@ -232,7 +234,7 @@ def make_section(document):
     lines += PEAK.format(peak=f"{peak:.0f} GFLOP/s").split("\n")
     lines += ["## Every contender", ""]
     lines += table(["work", "model", "lengths", "who", "median (slowest to fastest round)", "useful GFLOP/s",
-                    "of the sgemm peak", "of the bf16 peak", "cosine to fp32"],
+                    "of the sgemm peak", "of its own peak", "cosine to fp32"],
                    contender_rows(document["contenders"], peak))
     lines += phase_tables(document["contenders"]) + profile_table(document.get("profile", []))
     lines += ceiling_table(document) + memory_table(document["memory"])

@@ -14,6 +14,7 @@ import os
 import re
 import sqlite3
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 
@@ -103,18 +104,30 @@ def report(way, n, k, queries, search):
     print(json.dumps({"way": way, "queries": f"words-{n}.txt", "k": k, "ids": ms}), flush=True)
 
 
+def report_build(way, begin, megabytes):
+    seconds = round(time.process_time() - begin, 1)
+    print(json.dumps({"way": way + ", build", "s": seconds, "files_mb": round(megabytes, 1)}), flush=True)
+
+
+def size_of(folder):
+    return sum(os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(folder) for name in names) / 1e6
+
+
 def measure_tantivy(corpus, lists):
     import tantivy
 
+    folder = tempfile.TemporaryDirectory()
+    begin = time.process_time()
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", stored=True)
-    index = tantivy.Index(builder.build())
+    index = tantivy.Index(builder.build(), path=folder.name)
     writer = index.writer(500_000_000, 1)
     for text in corpus:
         writer.add_document(tantivy.Document(text=text))
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
+    report_build("tantivy", begin, size_of(folder.name))
     searcher = index.searcher()
     for n, queries in lists.items():
         parsed = [index.parse_query(query, ["text"]) for query in queries]
@@ -128,9 +141,12 @@ def measure_tantivy(corpus, lists):
 
 
 def measure_fts5(corpus, lists):
+    begin = time.process_time()
     database = sqlite3.connect(":memory:")
     database.execute("create virtual table t using fts5(text, tokenize='unicode61 remove_diacritics 0')")
     database.executemany("insert into t(text) values (?)", ((text,) for text in corpus))
+    pages, page = (database.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    report_build("SQLite FTS5", begin, pages * page / 1e6)
     ask = "select rowid from t where t match ? order by rank limit ?"
     for n, queries in lists.items():
         matches = [" OR ".join(f'"{word}"' for word in query.split()) for query in queries[:20]]
@@ -141,8 +157,12 @@ def measure_fts5(corpus, lists):
 def measure_bm25s(corpus, lists):
     import bm25s
 
+    begin = time.process_time()
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index([text.split() for text in corpus], show_progress=False)
+    with tempfile.TemporaryDirectory() as folder:
+        index.save(folder)
+        report_build("bm25s", begin, size_of(folder))
     for n, queries in lists.items():
         split = [[query.split()] for query in queries]
         for k in (10, 100):

@@ -88,9 +88,10 @@ def speed_rows(runs):
                                      for who in ("simile int8", peer))
                     result["note"] = f"mean cosine to fp32 {cosine:.4f}, the peer's {other:.4f}"
                     result["met"] = result["met"] and cosine >= COSINE
-                elif found:
+                own_peak = f"{name}_gemm_gflops"
+                if found and (name == "fp32" or all(own_peak in one for one in mine.values())):
                     peak = share if name == "fp32" else ratio(*(
-                        {i: one[field] for i, one in mine.items()} for field in ("gflops", "bf16_gemm_gflops")))
+                        {i: one[field] for i, one in mine.items()} for field in ("gflops", own_peak)))
                     result["share_of_peak_at_target"] = peak["measured"] * target / found["measured"]
                 yield result
                 if (mode, name) == ("train", "fp32"):
@@ -179,7 +180,7 @@ def contenders(runs):
             continue
         entry = dict(zip(("mode", "model", "distribution", "who"), key))
         entry[fields[0]] = middle([result[fields[0]] for result in results])
-        for field in ("gflops", "sgemm_gflops", "bf16_gemm_gflops", "milliseconds_p99", "cosine"):
+        for field in ("gflops", "sgemm_gflops", "bf16_gemm_gflops", "int8_gemm_gflops", "milliseconds_p99", "cosine"):
             if field in results[0]:
                 entry[field] = statistics.median(result[field] for result in results)
         if "milliseconds_per_step" in results[0]:

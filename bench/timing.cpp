@@ -41,9 +41,15 @@ void SgemmPeak::measure() {
   }
 }
 
-struct BfloatPeak::Product {
+struct NarrowPeak::Product {
   using Type = dnnl::memory::data_type;
   using Order = dnnl::memory::format_tag;
+
+  explicit Product(bool are_bytes)
+      : plan(dnnl::matmul::desc(describe(are_bytes ? Type::u8 : Type::bf16, Order::ab),
+                                describe(are_bytes ? Type::s8 : Type::bf16, Order::any),
+                                describe(are_bytes ? Type::s32 : Type::f32, Order::ab)),
+             engine) {}
 
   static dnnl::memory::desc describe(Type type, Order order) {
     return dnnl::memory::desc({kSize, kSize}, type, order);
@@ -51,32 +57,34 @@ struct BfloatPeak::Product {
 
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  dnnl::matmul::primitive_desc plan{
-      dnnl::matmul::desc(describe(Type::bf16, Order::ab), describe(Type::bf16, Order::any),
-                         describe(Type::f32, Order::ab)),
-      engine};
+  dnnl::matmul::primitive_desc plan;
   dnnl::matmul call{plan};
   dnnl::memory a{plan.src_desc(), engine}, b{plan.weights_desc(), engine},
       c{plan.dst_desc(), engine};
 };
 
-BfloatPeak::BfloatPeak() {
+NarrowPeak::NarrowPeak(ProductType type) : are_bytes_(type == ProductType::kByte) {
   try {
-    product_ = std::make_unique<Product>();
+    product_ = std::make_unique<Product>(are_bytes_);
   } catch (const dnnl::error& error) {
     throw Error(ErrorKind::kFailed,
-                std::string("oneDNN has no product of bfloat16 here: ") + error.what());
+                std::string("oneDNN has no such product of narrow numbers here: ") + error.what());
   }
-  constexpr uint16_t kOne = 0x3f80;
   for (dnnl::memory* matrix : {&product_->a, &product_->b}) {
-    auto* numbers = static_cast<uint16_t*>(matrix->get_data_handle());
-    std::fill_n(numbers, matrix->get_desc().get_size() / sizeof(uint16_t), kOne);
+    const size_t bytes = matrix->get_desc().get_size();
+    if (are_bytes_) {
+      std::fill_n(static_cast<int8_t*>(matrix->get_data_handle()), bytes, int8_t{1});
+    } else {
+      constexpr uint16_t kOne = 0x3f80;
+      std::fill_n(static_cast<uint16_t*>(matrix->get_data_handle()), bytes / sizeof kOne, kOne);
+    }
   }
 }
 
-BfloatPeak::~BfloatPeak() = default;
+NarrowPeak::~NarrowPeak() = default;
 
-void BfloatPeak::measure() {
+void NarrowPeak::measure() {
+  const void* const result = product_->c.get_data_handle();
   for (int i = 0; i < kCalls; ++i) {
     const double start = now_seconds();
     product_->call.execute(product_->stream, {{DNNL_ARG_SRC, product_->a},
@@ -84,19 +92,22 @@ void BfloatPeak::measure() {
                                               {DNNL_ARG_DST, product_->c}});
     product_->stream.wait();
     const double seconds = now_seconds() - start;
-    SIMILE_CHECK(*static_cast<const float*>(product_->c.get_data_handle()) == kSize,
-                 ErrorKind::kFailed, "oneDNN's product of bfloat16 gave a wrong result");
+    const double first =
+        are_bytes_ ? *static_cast<const int32_t*>(result) : *static_cast<const float*>(result);
+    SIMILE_CHECK(first == kSize, ErrorKind::kFailed,
+                 "oneDNN's product of narrow numbers gave a wrong result");
     best_ = std::max(best_, 2e-9 * kSize * kSize * kSize / seconds);
   }
 }
 
-MachinePeak::MachinePeak(ProductType products) {
-  if (products == ProductType::kBfloat) bfloat_.emplace();
+MachinePeak::MachinePeak(ProductType products)
+    : name_(precision_names()[static_cast<size_t>(products)]) {
+  if (products != ProductType::kFloat) narrow_.emplace(products);
 }
 
 void MachinePeak::measure() {
   sgemm_.measure();
-  if (bfloat_) bfloat_->measure();
+  if (narrow_) narrow_->measure();
 }
 
 void MachinePeak::report(double operations_per_second, nlohmann::json& result) const {
@@ -104,9 +115,9 @@ void MachinePeak::report(double operations_per_second, nlohmann::json& result) c
   result["gflops"] = gflops;
   result["sgemm_gflops"] = sgemm_.gflops();
   result["share_of_sgemm"] = gflops / sgemm_.gflops();
-  if (!bfloat_) return;
-  result["bf16_gemm_gflops"] = bfloat_->gflops();
-  result["share_of_bf16_gemm"] = gflops / bfloat_->gflops();
+  if (!narrow_) return;
+  result[name_ + "_gemm_gflops"] = narrow_->gflops();
+  result["share_of_" + name_ + "_gemm"] = gflops / narrow_->gflops();
 }
 
 }  // namespace simile::bench

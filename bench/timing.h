@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "simile/kernel/matrix_product.h"
@@ -28,22 +29,24 @@ class SgemmPeak {
   double best_ = 0;
 };
 
-// The same of oneDNN's product of bfloat16 matrices with sums in float, the second matrix in the
-// order that oneDNN likes best. Errors (kFailed): the processor has no such instructions.
-class BfloatPeak {
+// The same of oneDNN's product of narrower numbers, the second matrix in the order that oneDNN likes
+// best: bfloat16 with sums in float, or bytes (unsigned times signed) with sums in int32.
+// Errors (kFailed): the processor has no such instructions.
+class NarrowPeak {
  public:
-  BfloatPeak();
-  ~BfloatPeak();
+  explicit NarrowPeak(ProductType type);
+  ~NarrowPeak();
   void measure();
   double gflops() const { return best_; }
 
  private:
   struct Product;
+  bool are_bytes_;
   std::unique_ptr<Product> product_;
   double best_ = 0;
 };
 
-// Both as far as they concern work with such products: sgemm always, the other with kBfloat.
+// Both as far as they concern work with such products: sgemm always, the other unless it is kFloat.
 class MachinePeak {
  public:
   explicit MachinePeak(ProductType products);
@@ -53,7 +56,8 @@ class MachinePeak {
 
  private:
   SgemmPeak sgemm_;
-  std::optional<BfloatPeak> bfloat_;
+  std::string name_;  // of the products: fp32, bf16, int8
+  std::optional<NarrowPeak> narrow_;
 };
 
 }  // namespace simile::bench
