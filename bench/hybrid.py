@@ -3,10 +3,11 @@
 
     hybrid.py BUILD VECTORS.npy TEXTS.txt QUERIES.npy QUERIES.txt --model MODEL [--queries N] [--work FOLDER]
 
-Prints Markdown tables: what an index costs to make and to open, and searches. All on one thread; times of searches are
-milliseconds of processor time for one query, the vector given.
+Prints Markdown tables: what an index costs to make, extend and open, and searches. All on one thread, in processor time;
+Simile encodes the documents that are added and the question that it is opened for, a query's vector is given.
 """
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -30,13 +31,12 @@ def write_documents(texts, path):
 
 
 def run(*command):
-    """Seconds by the clock and of the processor, and the peak of memory in MB, of a command."""
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    """Seconds of the processor and the peak of memory in MB of a command."""
+    process = subprocess.Popen([*command, "--quiet"], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status != 0:
         raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
 
 
 def size_of(path):
@@ -56,15 +56,16 @@ class Index:
         vectors = os.path.join(folder, "corpus.npy")
         os.symlink(os.path.abspath(arguments.vectors), vectors)
         write_documents(arguments.texts, self.documents)
-        _, seconds, memory = run(self.program, "index", "import", "--threads", "1", "--index", self.folder, "--from", vectors,
+        seconds, memory = run(self.program, "index", "import", "--threads", "1", "--index", self.folder, "--from", vectors,
                                  "--model", arguments.model)
         print(f"| simile, words, vectors and graph | {seconds:.0f} | {memory:.0f} | {size_of(self.folder):.0f} | ", end="")
         more = os.path.join(folder, "more.jsonl")
         with open(self.documents, encoding="utf-8") as lines, open(more, "w", encoding="utf-8") as out:
-            for line, _ in zip(lines, range(1000)):
-                out.write(line.replace('{"id": "', '{"id": "new ', 1))
-        added, _, _ = run(self.program, "index", "add", "--threads", "1", "--index", self.folder, "--corpus", more)
-        opened, _, _ = run(self.program, "search", "--threads", "1", "--index", self.folder, "--query", "gold mines")
+            for document in map(json.loads, itertools.islice(lines, 1000)):
+                row = {"id": "new " + document["id"], "text": document["text"], **document["metadata"]}
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+        added, _ = run(self.program, "index", "add", "--threads", "1", "--index", self.folder, "--corpus", more)
+        opened, _ = run(self.program, "search", "--threads", "1", "--index", self.folder, "--query", "gold mines")
         print(f"{added:.1f} | {opened:.2f} |")
         run(self.program, "index", "delete", "--index", self.folder, *(f"new {i}" for i in range(1000)))
 
@@ -84,14 +85,14 @@ def build_peer(vectors, folder):
     seconds, memory = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     path = os.path.join(folder, "graph.hnswlib")
     graph.save_index(path)
-    begin = time.perf_counter()
+    begin = time.process_time()
     loaded = hnswlib.Index(space="ip", dim=vectors.shape[1])
     loaded.load_index(path, max_elements=len(vectors) + 1000)
     loaded.knn_query(vectors[:1], k=TOP_K, num_threads=1)
-    opened = time.perf_counter() - begin
-    begin = time.perf_counter()
+    opened = time.process_time() - begin
+    begin = time.process_time()
     loaded.add_items(vectors[:1000], np.arange(len(vectors), len(vectors) + 1000), num_threads=1)
-    added = time.perf_counter() - begin
+    added = time.process_time() - begin
     print(f"| hnswlib, vectors and graph | {seconds:.0f} | {memory / 1000:.0f} | {size_of(path):.0f} | {added:.1f} | {opened:.2f} |")
     return graph
 
@@ -129,7 +130,7 @@ def main():
             out.writelines(list(lines)[:arguments.queries])
         queries = queries[:arguments.queries]
         print(f"{len(vectors)} documents, {len(queries)} queries\n")
-        print("| index | processor seconds to make it | peak MB | MB on disk | 1,000 documents more, s | opened and asked, s |")
+        print("| index | made, s | peak MB | MB on disk | 1,000 documents more, s | opened and asked, s |")
         print("| --- | --- | --- | --- | --- | --- |")
         index = Index(arguments, folder).folder
         graph = build_peer(vectors, folder)
