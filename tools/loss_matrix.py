@@ -107,7 +107,7 @@ def main():
     page = RESULTS / "README.md"
     text = page.read_text()
     before, rest = text.split(BEGIN, 1)
-    wanted = {page: f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END, 1)[1]}",
+    wanted = {page: f"{before}{BEGIN}\n\n{table}\n\n![Differences between the losses, with intervals](losses.svg)\n\n{END}{rest.split(END, 1)[1]}",
               RESULTS / "losses.svg": drawing(compared)}
     for file, content in wanted.items():
         if "--check" not in sys.argv[1:]:
