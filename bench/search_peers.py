@@ -20,8 +20,9 @@ from collections import Counter, defaultdict
 
 LISTS = (2, 8, 30)
 QUERIES = 300
-# Letters and digits, without scripts whose words every program splits in its own way.
-WORDS = re.compile(r"[a-z0-9\u00df-\u00f6\u00f8-\u00ff]+")
+# Letters and digits, without scripts whose words every program splits in its own way, and without the sharp s, which
+# Simile takes for ss.
+WORDS = re.compile(r"[a-z0-9\u00e0-\u00f6\u00f8-\u00ff]+")
 
 
 def lines(path):
