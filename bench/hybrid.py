@@ -18,6 +18,8 @@ import time
 import hnswlib
 import numpy as np
 
+from search_peers import size_of
+
 FILTERS = {"1 %": "percent < 1", "10 %": "percent < 10", "50 %": "percent < 50"}
 TOP_K = 10
 
@@ -39,35 +41,28 @@ def run(*command):
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
 
 
-def size_of(path):
-    """In MB, of a file or of all files of a folder."""
-    files = [path] if os.path.isfile(path) else [os.path.join(top, name) for top, _, names in os.walk(path) for name in names]
-    return sum(map(os.path.getsize, files)) / 1e6
-
-
-class Index:
-    """An index of the vectors, made if the folder has none."""
-
-    def __init__(self, arguments, folder):
-        self.program = os.path.join(arguments.build, "cli/simile")
-        self.folder, self.documents = os.path.join(folder, "index"), os.path.join(folder, "corpus.jsonl")
-        if os.path.exists(self.folder):
-            return
-        vectors = os.path.join(folder, "corpus.npy")
-        os.symlink(os.path.abspath(arguments.vectors), vectors)
-        write_documents(arguments.texts, self.documents)
-        seconds, memory = run(self.program, "index", "import", "--threads", "1", "--index", self.folder, "--from", vectors,
-                                 "--model", arguments.model)
-        print(f"| simile, words, vectors and graph | {seconds:.0f} | {memory:.0f} | {size_of(self.folder):.0f} | ", end="")
-        more = os.path.join(folder, "more.jsonl")
-        with open(self.documents, encoding="utf-8") as lines, open(more, "w", encoding="utf-8") as out:
-            for document in map(json.loads, itertools.islice(lines, 1000)):
-                row = {"id": "new " + document["id"], "text": document["text"], **document["metadata"]}
-                out.write(json.dumps(row, ensure_ascii=False) + "\n")
-        added, _ = run(self.program, "index", "add", "--threads", "1", "--index", self.folder, "--corpus", more)
-        opened, _ = run(self.program, "search", "--threads", "1", "--index", self.folder, "--query", "gold mines")
-        print(f"{added:.1f} | {opened:.2f} |")
-        run(self.program, "index", "delete", "--index", self.folder, *(f"new {i}" for i in range(1000)))
+def make_index(arguments, folder):
+    """The folder of an index of the vectors; one that is there is taken, else a row of the table is printed."""
+    program = os.path.join(arguments.build, "cli/simile")
+    index, documents = os.path.join(folder, "index"), os.path.join(folder, "corpus.jsonl")
+    if os.path.exists(index):
+        return index
+    vectors = os.path.join(folder, "corpus.npy")
+    os.symlink(os.path.abspath(arguments.vectors), vectors)
+    write_documents(arguments.texts, documents)
+    seconds, memory = run(program, "index", "import", "--threads", "1", "--index", index, "--from", vectors,
+                          "--model", arguments.model)
+    size = size_of(index)
+    more = os.path.join(folder, "more.jsonl")
+    with open(documents, encoding="utf-8") as lines, open(more, "w", encoding="utf-8") as out:
+        for document in map(json.loads, itertools.islice(lines, 1000)):
+            row = {"id": "new " + document["id"], "text": document["text"], **document["metadata"]}
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+    added, _ = run(program, "index", "add", "--threads", "1", "--index", index, "--corpus", more)
+    opened, _ = run(program, "search", "--threads", "1", "--index", index, "--query", "gold mines")
+    print(f"| simile, words, vectors and graph | {seconds:.0f} | {memory:.0f} | {size:.0f} | {added:.1f} | {opened:.2f} |")
+    run(program, "index", "delete", "--index", index, *(f"new {i}" for i in range(1000)))
+    return index
 
 
 def search_index(arguments, index, queries, filter_text=""):
@@ -138,7 +133,7 @@ def main():
         print(f"{len(vectors)} documents, {len(queries)} queries\n")
         print("| index | made, s | MB of memory | MB on disk | 1,000 documents more, s | opened and asked, s |")
         print("| --- | --- | --- | --- | --- | --- |")
-        index = Index(arguments, folder).folder
+        index = make_index(arguments, folder)
         graph = build_peer(vectors, folder)
         ours = search_index(arguments, index, texts)
         exact = np.array([np.argpartition(-(vectors @ query), TOP_K)[:TOP_K] for query in queries])

@@ -110,8 +110,10 @@ def report_build(way, begin, megabytes):
     print(json.dumps({"way": way + ", build", "s": seconds, "files_mb": round(megabytes, 1)}), flush=True)
 
 
-def size_of(folder):
-    return sum(os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(folder) for name in names) / 1e6
+def size_of(path):
+    """In MB, of a file or of all files of a folder."""
+    files = [path] if os.path.isfile(path) else [os.path.join(top, name) for top, _, names in os.walk(path) for name in names]
+    return sum(map(os.path.getsize, files)) / 1e6
 
 
 def measure_tantivy(corpus, lists):

@@ -43,7 +43,7 @@ class Table:
         return 100 if any(cell.startswith("0.") for cell in trained) else 1
 
     def compare(self, above, below, column):
-        """(difference, low, high, corrected p, seeds), or None; the table may claim the opposite."""
+        """(difference, low, high, corrected p, seeds, decided?), or None; the table may claim the opposite."""
         for first, second, sign in [(above, below, 1), (below, above, -1)]:
             claim = self.claims.get(f"{first} beats {second} ({column})".lower())
             found = DIFFERENCE.search(claim[1]) if claim else None
@@ -52,19 +52,18 @@ class Table:
             scale = sign * self.scale(column)
             interval, corrected = INTERVAL.search(claim[1]), CORRECTED.search(claim[1])
             ends = sorted(scale * float(end) for end in interval.groups()) if interval else [None, None]
-            return scale * float(found[1]), *ends, corrected and corrected[1], int(found[2])
+            return scale * float(found[1]), *ends, corrected and corrected[1], int(found[2]), claim[0] != "undecided"
         return None
 
 
 def words(compared):
     if compared is None:
         return "not run"
-    difference, low, high, p, seeds = compared
+    difference, low, high, p, _, is_decided = compared
     text = f"{difference:+.1f}" + ("" if low is None else f" ({low:+.1f} to {high:+.1f})")
     if p is None:
         return text + ", one seed"
-    is_sure = float(p.lstrip("<")) < 0.05 and low is not None and (low > 0 or high < 0)
-    return f"**{text}**, p {p}" if is_sure else f"{text}, undecided"
+    return f"**{text}**, p {p}" if is_decided else f"{text}, undecided"
 
 
 def drawing(compared):
