@@ -78,9 +78,10 @@ bool Shared::run(std::function<void()> work, std::function<void()> done) {
   }
   ++busy_;
   asio::post(work_, [this, work = std::move(work), done = std::move(done),
-                     guard = asio::make_work_guard(connections)] {
+                     guard = asio::make_work_guard(connections)]() mutable {
     work();
-    asio::post(connections, [this, done] {
+    // Hand over both: a connection that they hold must not end on this thread.
+    asio::post(connections, [this, work = std::move(work), done = std::move(done)] {
       --busy_;
       touch();
       done();

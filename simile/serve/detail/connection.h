@@ -38,7 +38,8 @@ struct Shared {
       : service(service), options(options), connections(connections) {}
   ~Shared() { finish(); }
 
-  // Runs `work` on its own thread, then `done` on the connections'. False: all threads are busy.
+  // Runs `work` on its own thread, then `done` on the connections', where what both hold ends. False:
+  // all threads are busy.
   bool run(std::function<void()> work, std::function<void()> done);
   // Gives memory back to the system a while after the last work or touch().
   void tidy(ServeClock::time_point now);
