@@ -206,13 +206,17 @@ StartModel make_model(const TrainOptions& options, EventSink& events) {
   return start;
 }
 
-// Adam moves every weight by about the rate, so narrow matrices bear a higher one.
-double transformer_rate(int64_t hidden, bool is_random) {
-  if (is_random) return 1e-3;
-  return hidden <= 256 ? 2e-4 : hidden <= 512 ? 5e-5 : 2e-5;
-}
+constexpr double kHeadRate = 1e-3;
 
-constexpr double kStaticRate = 2e-3, kHeadRate = 1e-3;
+// docs/results/rates.md has the measurements. Adam moves every weight by about the rate, so narrow
+// matrices and few layers bear a higher one.
+double default_rate(const EncoderConfig& config, bool is_random) {
+  if (config.is_static()) return 5e-3;
+  if (is_random) return 1e-3;
+  if (config.hidden <= 256) return 2e-4;
+  if (config.hidden <= 512) return config.layers <= 4 ? 1e-4 : 5e-5;
+  return 2e-5;
+}
 
 std::string make_card(const TrainOptions& options, const ModelToSave& model,
                       const std::vector<Report>& reports) {
@@ -264,8 +268,7 @@ StartModel load_start_model(const TrainOptions& options, EventSink& events) {
 }
 
 void choose_learning_rates(const EncoderConfig& config, TrainOptions& options, EventSink& events) {
-  const double rate =
-      config.is_static() ? kStaticRate : transformer_rate(config.hidden, options.model.empty());
+  const double rate = default_rate(config, options.model.empty());
   for (StageOptions& stage : options.stages) {
     if (stage.learning_rate > 0) continue;
     stage.learning_rate = stage.frozen ? kHeadRate : rate;

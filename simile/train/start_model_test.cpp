@@ -115,9 +115,9 @@ TEST_F(StartModelTest, TokensBeginWithTheVectorsOfAStaticModel) {
   EXPECT_THAT(message(), ::testing::HasSubstr("found 45 tokens and 6 numbers"));
 }
 
-EncoderConfig transformer(int64_t hidden) {
+EncoderConfig transformer(int64_t hidden, int64_t layers = 6) {
   EncoderConfig config;
-  config.layers = 1;
+  config.layers = layers;
   config.hidden = hidden;
   config.heads = 4;
   config.intermediate = 4 * hidden;
@@ -138,12 +138,15 @@ TEST(LearningRates, AreThoseOfTheKindOfModelWhereTheRecipeGivesNone) {
   const std::vector<Case> cases = {
       {transformer(768), false, "{}", {2e-5, 0}},
       {transformer(1024), false, "{}", {2e-5, 0}},
-      {transformer(384), false, "{}", {5e-5, 0}},
+      {transformer(512), false, "{}", {5e-5, 0}},
+      {transformer(384, 5), false, "{}", {5e-5, 0}},
+      {transformer(384, 4), false, "{}", {1e-4, 0}},
+      {transformer(513, 4), false, "{}", {2e-5, 0}},
       {transformer(256), false, "{}", {2e-4, 0}},
       {transformer(256), true, "{}", {1e-3, 0}},
       {transformer(768), true, "{}", {1e-3, 0}},
-      {table(), false, "{}", {2e-3, 0}},
-      {table(), true, "{}", {2e-3, 0}},
+      {table(), false, "{}", {5e-3, 0}},
+      {table(), true, "{}", {5e-3, 0}},
       {transformer(384), false, "{" + head + "}", {5e-5, 1e-3}},
       {transformer(384), false, "{frozen: true, " + head + "}", {1e-3, 0}},
       // What the recipe gives stays; beside it 0 is the same rate.
@@ -161,7 +164,8 @@ TEST(LearningRates, AreThoseOfTheKindOfModelWhereTheRecipeGivesNone) {
     const bool is_given = stage.learning_rate > 0;
     choose_learning_rates(c.config, options, events);
     EXPECT_EQ(std::vector({stage.learning_rate, stage.head_learning_rate}), c.rates)
-        << c.config.model_type << " of " << c.config.hidden << ", " << c.stage;
+        << c.config.model_type << " of " << c.config.layers << " times " << c.config.hidden << ", "
+        << c.stage;
     EXPECT_EQ(events.told.empty(), is_given);
     if (is_given) continue;
     EXPECT_THAT(events.told[0],

@@ -178,8 +178,9 @@ void StageOptions::visit(OptionVisitor& v) {
            "batches", 1, 1e6});
   v.field("learning_rate", learning_rate,
           {"peak learning rate; 0: by the kind of model, which the run prints and keeps: 2e-5 for "
-           "a pretrained transformer, 5e-5 with at most 512 hidden units, 2e-4 with at most 256, "
-           "1e-3 from random weights, 2e-3 for a static table; sgd has none",
+           "a pretrained transformer, 5e-5 with at most 512 hidden units, 1e-4 if it has at most 4 "
+           "layers too, 2e-4 with at most 256, 1e-3 from random weights, 5e-3 for a static table; "
+           "sgd has none",
            "", 0, 10});
   v.field("head_learning_rate", head_learning_rate,
           {"peak rate of the heads; 0: learning_rate, or 1e-3 if that is 0", "", 0, 10});

@@ -211,7 +211,7 @@ inline constexpr const char* kLossEvaluation = "loss";
 // Raise this when the same recipe, data and model train or are evaluated differently than before: a
 // default, a loss, an order of examples, a metric. Cached results, such as the runs of papers'
 // tables, are then computed anew.
-inline constexpr int kTrainingVersion = 4;
+inline constexpr int kTrainingVersion = 5;
 
 // The number of the earlier stage that `name` means, or -1 where it is none.
 int64_t find_stage(const TrainOptions& options, const std::string& name, size_t before);
