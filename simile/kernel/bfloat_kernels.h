@@ -23,7 +23,7 @@ struct BfloatCall {
   float* c;  // [m, n]
   int64_t ldc;
   const float* bias;        // [n] or null
-  uint16_t* scratch;        // bfloat_scratch(k), aligned to 64 bytes
+  uint16_t* scratch;        // bfloat_scratch(k, m), aligned to 64 bytes
   bool accumulate = false;  // add to what C holds (then no bias)
 };
 
@@ -64,8 +64,9 @@ constexpr int64_t bfloat_panel_size(int64_t n, int64_t k) {
   return (n + kBfloatPanel - 1) / kBfloatPanel * kBfloatPanel *
          ((k + kBfloatStep - 1) / kBfloatStep) * kBfloatStep;
 }
-constexpr int64_t bfloat_scratch(int64_t k) {
-  return kBfloatRows * ((k + kBfloatStep - 1) / kBfloatStep) * kBfloatStep;
+constexpr int64_t bfloat_scratch(int64_t k, int64_t m = kBfloatRows) {
+  return (m < kBfloatRows ? (m + 31) / 32 * 32 : kBfloatRows) *
+         ((k + kBfloatStep - 1) / kBfloatStep) * kBfloatStep;
 }
 
 // The table for this processor, or null where it has no such instructions. SIMILE_ISA below avx512

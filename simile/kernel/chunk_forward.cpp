@@ -42,6 +42,8 @@ int64_t count_work(const ForwardPass& pass) {
   return (floats + 15) / 16 * 16;
 }
 
+constexpr int64_t kLeastRounded = 64;  // tokens: attention to fewer is no faster in bfloat16
+
 NormTape only(float* output) { return {output, nullptr, nullptr, nullptr}; }
 
 // Hidden states [rows, H], what is added to them [rows, H], and a wide part that holds query, key,
@@ -296,10 +298,12 @@ class ChunkForward {
       if (factors) head_mask.fill_heads(origin.sequence + s.index, heads, factors);
       float* const qkv = at.qkv + row * 3 * H;
       rotate_sequence(shape_, tables, local, s.length, qkv);
+      const bool rounds = pass_.tape == nullptr && s.length >= kLeastRounded && !local;
       kernels_.attention({s.length, heads, shape_.head_size(), qkv, 3 * H, at.context + row * H, H,
                           mask.stream(origin.attention_byte + s.mask), factors,
                           shifted(at.statistics, row * heads * 2), places_.scratch, tables.shift(),
-                          tables.ld_shift(), local ? shape_.local_window : 0});
+                          tables.ld_shift(), local ? shape_.local_window : 0,
+                          rounds ? pass_.panels.products().rounded() : nullptr});
     }
   }
 

@@ -64,6 +64,10 @@ MatrixProducts::MatrixProducts(ProductType type)
                "a product of bfloat16 numbers on a processor without instructions for it");
 }
 
+const BfloatKernels* MatrixProducts::rounded() const {
+  return byte_ != nullptr ? bfloat_kernels() : bfloat_;
+}
+
 int64_t MatrixProducts::panel_width() const {
   if (byte_ != nullptr) return kBytePanel;
   return bfloat_ != nullptr ? kBfloatPanel : vector_kernels().panel_width;

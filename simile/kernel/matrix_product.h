@@ -63,7 +63,9 @@ class MatrixProducts {
   explicit MatrixProducts(const BfloatKernels* kernels) : bfloat_(kernels), byte_(nullptr) {}
 
   bool is_rounded() const { return bfloat_ != nullptr; }  // to bfloat16
-  int64_t panel_width() const;                            // columns
+  // For products of two results, which nobody packs beforehand: null for floats.
+  const BfloatKernels* rounded() const;
+  int64_t panel_width() const;                 // columns
   int64_t token_places(int64_t tokens) const;  // that panels over tokens have for a part of them
 
   // Floats that panels of B [k, n] take; columns from n on (a multiple of panel_width()) follow.

@@ -13,6 +13,8 @@
 
 namespace simile {
 
+struct BfloatKernels;
+
 // The functions between the two products of a feed-forward network.
 enum class Activation {
   kGelu,      // x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016)
@@ -75,6 +77,9 @@ struct AttentionCall {
   const float* shift = nullptr;
   int64_t ld_shift = 0;
   int64_t window = 0;  // query i sees keys i - window .. i + window; 0: all
+  // Not null: products of scores and of values are of numbers rounded to bfloat16, as these kernels
+  // do them. Without window and dropout only, and `statistics` is not kept.
+  const BfloatKernels* rounded = nullptr;
 };
 
 // Gradients for AttentionCall.

@@ -12,6 +12,7 @@
 
 #include "simile/core/half.h"
 #include "simile/core/random.h"
+#include "simile/kernel/bfloat_kernels.h"
 
 namespace simile {
 namespace {
@@ -240,6 +241,74 @@ TEST_P(VectorKernelsTest, RotationTurnsPairsOfQueryAndKeyAndBack) {
   for (size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-6);
 }
 
+// The context of query q of head h, in double precision; of numbers rounded to bfloat16 if the call
+// rounds them. `bits`: what dropout keeps.
+std::vector<double> reference_context(const AttentionCall& call, const std::vector<uint8_t>& bits,
+                                      int64_t h, int64_t q) {
+  const int64_t H = call.heads * call.head_size;
+  const auto number = [&](int64_t token, int64_t part, int64_t i) {
+    const float x = call.qkv[token * call.ld_qkv + part * H + h * call.head_size + i];
+    return double{call.rounded ? bfloat16_to_float(float_to_bfloat16(x)) : x};
+  };
+  std::vector<double> p(static_cast<size_t>(call.length)),
+      context(static_cast<size_t>(call.head_size));
+  double sum = 0;
+  for (int64_t k = 0; k < call.length; ++k) {
+    if (call.window > 0 && std::abs(k - q) > call.window) continue;
+    double score = 0;
+    for (int64_t i = 0; i < call.head_size; ++i) score += number(q, 0, i) * number(k, 1, i);
+    score /= std::sqrt(double(call.head_size));
+    if (call.shift) score += call.shift[h * call.ld_shift + k - q];
+    sum += p[k] = std::exp(score);
+  }
+  for (int64_t k = 0; k < call.length; ++k) {
+    const int64_t byte = (h * call.length + q) * mask_bytes(call.length) + k / 8;
+    const double factor = bits[byte] >> (k % 8) & 1 ? call.dropout.scale : 0;
+    for (int64_t i = 0; i < call.head_size; ++i) {
+      context[i] += factor * p[k] / sum * number(k, 2, i);
+    }
+  }
+  return context;
+}
+
+AttentionCall attention_call(int64_t length, int64_t heads, int64_t size,
+                             const std::vector<float>& qkv) {
+  AttentionCall call{};
+  call.length = length;
+  call.heads = heads;
+  call.head_size = size;
+  call.qkv = qkv.data();
+  call.ld_qkv = static_cast<int64_t>(qkv.size()) / length;
+  return call;
+}
+
+// Calls attention() and compares all numbers; the call has no results and no scratch yet.
+void expect_attention(const VectorKernels& kernels, AttentionCall call, double error) {
+  const int64_t H = call.heads * call.head_size;
+  std::vector<float> context(static_cast<size_t>(call.length * H), NAN);
+  std::vector<float> scratch(
+      static_cast<size_t>(attention_scratch_floats(call.length, call.head_size)), NAN);
+  std::vector<uint8_t> bits(static_cast<size_t>(call.heads * call.length * mask_bytes(call.length)),
+                            0xff);
+  if (call.dropout.threshold > 0) {
+    kernels.fill_mask(call.dropout.key, call.dropout.site, call.dropout.threshold,
+                      call.dropout.first, static_cast<int64_t>(bits.size()), bits.data());
+  }
+  call.context = context.data();
+  call.ld_context = H;
+  call.scratch = scratch.data();
+  kernels.attention(call);
+  for (int64_t h = 0; h < call.heads; ++h) {
+    for (int64_t q = 0; q < call.length; ++q) {
+      const std::vector<double> expected = reference_context(call, bits, h, q);
+      for (int64_t i = 0; i < call.head_size; ++i) {
+        ASSERT_NEAR(context[q * H + h * call.head_size + i], expected[i], error)
+            << call.length << " tokens";
+      }
+    }
+  }
+}
+
 TEST_P(VectorKernelsTest, AttentionOfOneSequenceAgreesWithDoublePrecision) {
   struct Case {
     int64_t length, heads, size, window;
@@ -254,40 +323,34 @@ TEST_P(VectorKernelsTest, AttentionOfOneSequenceAgreesWithDoublePrecision) {
                         {257, 2, 16, 0, 30000},
                         {130, 2, 16, 9, 0},
                         {130, 2, 16, 9, 30000}}) {
-    const int64_t H = c.heads * c.size, ld = 3 * H + 2, row = mask_bytes(c.length);
-    const std::vector<float> qkv = normals(c.length * ld, "qkv", 1.5);
-    std::vector<float> context(static_cast<size_t>(c.length * H), NAN);
-    std::vector<float> scratch(static_cast<size_t>(attention_scratch_floats(c.length, c.size)),
-                               NAN);
-    const MaskStream dropout{77, 5, c.threshold, 1000, c.threshold > 0 ? 1.5f : 1.0f};
-    std::vector<uint8_t> bits(static_cast<size_t>(c.heads * c.length * row));
-    kernels().fill_mask(dropout.key, dropout.site, c.threshold, dropout.first,
-                        c.heads * c.length * row, bits.data());
-    kernels().attention({c.length, c.heads, c.size, qkv.data(), ld, context.data(), H, dropout,
-                         nullptr, nullptr, scratch.data(), nullptr, 0, c.window});
-    for (int64_t h = 0; h < c.heads; ++h) {
-      for (int64_t q = 0; q < c.length; ++q) {
-        std::vector<double> p(c.length), out(c.size);
-        double sum = 0;
-        for (int64_t k = 0; k < c.length; ++k) {
-          if (c.window > 0 && std::abs(k - q) > c.window) continue;
-          double score = 0;
-          for (int64_t i = 0; i < c.size; ++i) {
-            score += double{qkv[q * ld + h * c.size + i]} * qkv[k * ld + H + h * c.size + i];
-          }
-          sum += p[k] = std::exp(score / std::sqrt(double(c.size)));
-        }
-        for (int64_t k = 0; k < c.length; ++k) {
-          const bool kept = bits[(h * c.length + q) * row + k / 8] >> (k % 8) & 1;
-          const double factor = kept ? dropout.scale : 0;
-          for (int64_t i = 0; i < c.size; ++i) {
-            out[i] += factor * p[k] / sum * qkv[k * ld + 2 * H + h * c.size + i];
-          }
-        }
-        for (int64_t i = 0; i < c.size; ++i) {
-          ASSERT_NEAR(context[q * H + h * c.size + i], out[i], 1e-5) << c.length << " tokens";
-        }
-      }
+    const std::vector<float> qkv = normals(c.length * (3 * c.heads * c.size + 2), "qkv", 1.5);
+    AttentionCall call = attention_call(c.length, c.heads, c.size, qkv);
+    call.dropout = {77, 5, c.threshold, 1000, c.threshold > 0 ? 1.5f : 1.0f};
+    call.window = c.window;
+    expect_attention(kernels(), call, 1e-5);
+  }
+}
+
+TEST_P(VectorKernelsTest, AttentionOfRoundedNumbersAgreesWithDoublePrecision) {
+  struct Case {
+    int64_t length, heads, size;
+    bool is_shifted;
+  };
+  for (const BfloatIsa isa : {BfloatIsa::kAvx512, BfloatIsa::kAmx}) {
+    for (const Case& c : {Case{1, 1, 4, false},
+                          {31, 2, 8, true},
+                          {32, 2, 32, false},
+                          {65, 3, 64, true},
+                          {100, 1, 5, false},
+                          {257, 2, 33, true}}) {
+      const std::vector<float> qkv = normals(c.length * (3 * c.heads * c.size + 2), "qkv", 1.5);
+      const std::vector<float> shifts = normals(c.heads * (2 * c.length + 16), "shifts");
+      AttentionCall call = attention_call(c.length, c.heads, c.size, qkv);
+      if (c.is_shifted) call.shift = shifts.data() + c.length - 1;
+      call.ld_shift = 2 * c.length + 16;
+      call.rounded = bfloat_kernels_for(isa);
+      // A probability is rounded by one part in 512 at most; no number is above 8.
+      if (call.rounded) expect_attention(kernels(), call, 8 / 512.0);
     }
   }
 }
