@@ -273,7 +273,7 @@ def describe_machine(bench, runs):
             "instructions": version.get("instructions"), "onednn": version.get("onednn"),
             "libtorch": version.get("torch"), "system": platform.platform(),
             "peers": {name: importlib.metadata.version(name) for name in PACKAGES},
-            "load_average": [min(loads), max(loads)]}
+            "load_average": [min(loads), max(loads)] if loads else None}
 
 
 def main(build="build/release", output="docs"):

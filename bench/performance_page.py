@@ -214,14 +214,17 @@ def load_table(loads):
 
 
 def machine_lines(machine):
-    low, high = machine["load_average"]
     memory = machine.get("memory_bytes")
     lines = ["## The machine", "", "{processor}, {processors} processors, {threads} threads, ".format(**machine)
              + (f"{memory / 1e9:.0f} GB of memory, " if memory else "") + machine["system"] + ".",
              "Simile: kernels for {instructions}, oneDNN {onednn}, libtorch {libtorch}.".format(**machine),
-             "Peers: " + ", ".join(f"{name} {version}" for name, version in machine["peers"].items()) + ".",
-             f"Load average while times were taken, the measured programs included: {low:.2f} to {high:.2f}.", ""]
-    if high > machine["processors"] + 1:
+             "Peers: " + ", ".join(f"{name} {version}" for name, version in machine["peers"].items()) + "."]
+    load = machine["load_average"]  # none: only memory was measured
+    if load:
+        lines.append("Load average while times were taken, the measured programs included: {:.2f} to {:.2f}."
+                     .format(*load))
+    lines.append("")
+    if load and load[1] > machine["processors"] + 1:
         lines += ["**Other work ran meanwhile, which slows some contenders more than others: the verdicts do not "
                   "count. Measure again on a quiet machine.**", ""]
     return lines
