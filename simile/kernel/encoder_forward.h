@@ -23,7 +23,9 @@
 //                     at the end; layer 0 attends to x as it is (ModernBERT, Warner et al. 2024)
 //   activation, gated W_down act(W_up a), or W_down (act(W_gate a) * W_value a) (Shazeer 2020)
 //
-// Products with a layer's matrices and the projection have the ProductType; all else is float.
+// Products with a layer's matrices and the projection have the ProductType. With kBfloat and kByte
+// q k^T and the context of texts from 64 tokens on, in layers without a window, are products of
+// bfloat16 where the processor has them. All else is float.
 //
 // Results, threads and errors: encoder.h; kFailed for products that the processor has no
 // instructions for, kInput for wider layers than bytes can be added up over. It uses as many

@@ -11,7 +11,8 @@
 
 namespace simile {
 
-// Everything else is computed in float with each of them.
+// Everything else is computed in float with each of them, but for attention to long texts
+// in inference (encoder_forward.h).
 enum class ProductType {
   kFloat,
   kBfloat,  // each number rounded to bfloat16, of 8 significant bits, first

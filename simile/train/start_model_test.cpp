@@ -138,6 +138,7 @@ TEST(LearningRates, AreThoseOfTheKindOfModelWhereTheRecipeGivesNone) {
   const std::vector<Case> cases = {
       {transformer(768), false, "{}", {2e-5, 0}},
       {transformer(1024), false, "{}", {2e-5, 0}},
+      {transformer(384), false, "{}", {5e-5, 0}},
       {transformer(512), false, "{}", {5e-5, 0}},
       {transformer(384, 5), false, "{}", {5e-5, 0}},
       {transformer(384, 4), false, "{}", {1e-4, 0}},
