@@ -14,7 +14,7 @@
 namespace simile {
 namespace {
 
-constexpr int64_t kLargestChunk = 128, kSmallestChunk = 64;  // tokens
+constexpr int64_t kLargestChunk = 256, kSmallestChunk = 64;  // tokens
 
 }  // namespace
 
