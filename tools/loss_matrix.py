@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the matrix "loss against loss by data set" of docs/results/README.md, and its drawing
-losses.svg, from the tables of BSC that start from all-MiniLM-L6-v2.   tools/loss_matrix.py [--check]
+losses.svg, from the tables of BSC that start from all-MiniLM-L6-v2: what TABLE-minilm.md lacks comes
+from TABLE-minilm-gpu.md.   tools/loss_matrix.py [--check]
 """
 import pathlib
 import re
@@ -56,6 +57,10 @@ class Table:
         return None
 
 
+def first_known(values):
+    return next((value for value in values if value is not None), None)
+
+
 def words(compared):
     if compared is None:
         return "not run"
@@ -90,13 +95,14 @@ def drawing(compared):
 def main():
     head = ["set and metric", *ROWS, *(f"{above} - {below}" for above, below in PAIRS), "seeds"]
     lines, compared = [head, ["---"] * len(head)], []
-    for path in sorted((RESULTS / "tables").glob("bsc-table*-minilm.md")):
-        table = Table(path)
-        for column in table.columns:
+    paths = sorted((RESULTS / "tables").glob("bsc-table*-minilm*.md"), key=lambda path: path.stem)  # those of the GPU last
+    for name in sorted({path.stem.removesuffix("-gpu") for path in paths}):
+        sources = [Table(path) for path in paths if path.stem.startswith(name)]
+        for column in sources[0].columns:
             column_name = {"Spearman x 100": "STSb Spearman"}.get(column, column)
             column_name = column_name if not column.startswith("HP") else "PFCC-S " + column
-            means = [table.mean(row, column) for row in ROWS]
-            pairs = [table.compare(above, below, column) for above, below in PAIRS]
+            means = [first_known(source.mean(row, column) for source in sources) for row in ROWS]
+            pairs = [first_known(source.compare(*pair, column) for source in sources) for pair in PAIRS]
             seeds = "/".join(str(pair[4]) if pair else "-" for pair in pairs)
             lines.append([column_name, *("not run" if mean is None else f"{mean:.1f}" for mean in means),
                           *map(words, pairs), seeds])
