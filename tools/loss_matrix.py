@@ -40,8 +40,7 @@ class Table:
         return None if found is None else float(found[0]) * self.scale(column)
 
     def scale(self, column):
-        trained = (self.means[row][self.columns[column]] for row in ("MSE", "BSC"))
-        return 100 if any(cell.startswith("0.") for cell in trained) else 1
+        return 100 if any(row[self.columns[column]].startswith("0.") for row in self.means.values()) else 1
 
     def compare(self, above, below, column):
         """(difference, low, high, corrected p, seeds, decided?), or None; the table may claim the opposite."""
@@ -95,7 +94,7 @@ def drawing(compared):
 def main():
     head = ["set and metric", *ROWS, *(f"{above} - {below}" for above, below in PAIRS), "seeds"]
     lines, compared = [head, ["---"] * len(head)], []
-    paths = sorted((RESULTS / "tables").glob("bsc-table*-minilm*.md"), key=lambda path: path.stem)  # those of the GPU last
+    paths = sorted((RESULTS / "tables").glob("bsc-table*-minilm*.md"), key=lambda path: path.stem)  # -gpu behind
     for name in sorted({path.stem.removesuffix("-gpu") for path in paths}):
         sources = [Table(path) for path in paths if path.stem.startswith(name)]
         for column in sources[0].columns:
