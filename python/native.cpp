@@ -28,6 +28,8 @@
 #include "simile/core/options.h"
 #include "simile/index/index_writer.h"
 #include "simile/index/searcher.h"
+#include "simile/kernel/matrix_product.h"
+#include "simile/model/encoder_reader.h"
 #include "simile/model/hub.h"
 #include "simile/model/model_folder.h"
 
@@ -39,6 +41,32 @@ namespace {
 
 using Floats = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The sink of the call that runs on this thread; null: none.
+thread_local EventSink* call_events = nullptr;
+
+// The events of an index, which keeps its models and their sink from one call to the next: they go
+// to the call that runs on this thread.
+class CallEvents : public EventSink {
+ public:
+  void info(const std::string& message) override {
+    if (call_events != nullptr) call_events->info(message);
+  }
+  void warning(const std::string& message) override {
+    if (call_events != nullptr) call_events->warning(message);
+  }
+  void progress(const Progress& progress) override {
+    if (call_events != nullptr) call_events->progress(progress);
+  }
+};
+CallEvents events_of_calls;
+
+// Tokens encoded at a time. Ctrl-C is seen between two batches, so they are smaller than the
+// library's where few threads make a batch take long. Vectors do not depend on it.
+int64_t batch_tokens() {
+  return std::clamp<int64_t>(int64_t{1024} * omp_get_max_threads(), 2048,
+                             EncodeOptions().batch_tokens);
+}
 
 // Hands events to a Python callable: (kind, task or text, done, total, unit). An exception of the
 // callable, and Ctrl-C, end the work at its next event.
@@ -57,10 +85,17 @@ class PythonEvents : public EventSink {
     tell("progress", progress.task, progress.done, progress.total, progress.unit);
   }
 
-  // Runs work() without the GIL. Throws what the callable has thrown, in place of what that made
-  // of the work.
+  // Runs work() without the GIL, as the call of this thread. Throws what the callable has thrown, in
+  // place of what that made of the work.
   template <typename Work>
   auto run(const Work& work) {
+    struct Call {
+      explicit Call(EventSink* events) : before(std::exchange(call_events, events)) {}
+      ~Call() { call_events = before; }
+      Call(const Call&) = delete;
+      EventSink* before;
+    };
+    const Call call(this);
     try {
       const nb::gil_scoped_release release;
       return work();
@@ -90,9 +125,9 @@ class PythonEvents : public EventSink {
 };
 
 // UTF-8 of a str; a lone surrogate, which has none, is read as U+FFFD.
-std::string text_of(nb::handle text) {
+std::string text_of(nb::handle text, size_t place) {
   if (!PyUnicode_Check(text.ptr())) {
-    throw nb::type_error(("expected a text (str), found " +
+    throw nb::type_error(("text " + std::to_string(place) + ": expected a text (str), found " +
                           nb::cast<std::string>(nb::str(text.type().attr("__name__"))))
                              .c_str());
   }
@@ -102,13 +137,13 @@ std::string text_of(nb::handle text) {
   }
   PyErr_Clear();
   const nb::object utf16 = text.attr("encode")("utf-16-le", "surrogatepass");
-  return text_of(utf16.attr("decode")("utf-16-le", "replace"));
+  return text_of(utf16.attr("decode")("utf-16-le", "replace"), place);
 }
 
 std::vector<std::string> texts_of(const nb::sequence& texts) {
   std::vector<std::string> read;
   read.reserve(nb::len(texts));
-  for (const nb::handle text : texts) read.push_back(text_of(text));
+  for (const nb::handle text : texts) read.push_back(text_of(text, read.size()));
   return read;
 }
 
@@ -167,24 +202,28 @@ class PythonEncoder {
     const auto arguments = read<LoadArguments>(json);
     events.run([&] {
       folder_ = resolve_or_fetch(model, events);
-      encoder_ = std::make_shared<const SentenceEncoder>(
-          load_encoder(folder_, arguments.precision, nullptr, events));
+      const ModelFolder files = open_model_folder(folder_, events, ModelUse::kPairs);
+      weights_ = open_encoder(files.weights_path, files.settings.encoder, events,
+                              choose_precision(arguments.precision));
+      encoder_ = std::make_shared<const SentenceEncoder>(weights_, files.settings,
+                                                         load_tokenizer(files, events));
     });
+    own_max_length_ = max_length();
   }
 
-  Floats encode(const nb::sequence& texts, const std::string& json, const std::string& role,
-                nb::object on_event) const {
+  // The prompt is in the options; without one it is the model's default, if any.
+  Floats encode(const nb::sequence& texts, const std::string& json, nb::object on_event) const {
     const auto arguments = read<EncodeArguments>(json);
     EncodeOptions options;
+    options.batch_tokens = batch_tokens();
     options.prompt = arguments.prompt;
     options.normalize = arguments.normalize;
     options.dimensions = arguments.dimensions;
-    if (role == "query") options.role = TextRole::kQuery;
-    if (role == "document") options.role = TextRole::kDocument;
     const std::vector<std::string> read_texts = texts_of(texts);
+    const auto encoder = encoder_;  // set_max_length() may replace it meanwhile
     PythonEvents events(std::move(on_event));
     return array_of(
-        events.run([&] { return encoder_->encode(read_texts, options, events, nullptr); }));
+        events.run([&] { return encoder->encode(read_texts, options, events, nullptr); }));
   }
 
   std::vector<std::vector<int32_t>> tokenize(const nb::sequence& texts) const {
@@ -201,17 +240,32 @@ class PythonEncoder {
   const std::string& folder() const { return folder_; }
   int64_t dimension() const { return encoder_->dimension(); }
   int64_t max_length() const { return encoder_->tokenizer().max_length(); }
+  int64_t own_max_length() const { return own_max_length_; }
+  void set_max_length(int64_t tokens) {
+    if (tokens == max_length()) return;
+    ModelSettings settings = encoder_->settings();
+    settings.max_length = tokens;
+    encoder_ = std::make_shared<const SentenceEncoder>(weights_, settings, encoder_->tokenizer());
+  }
 
  private:
   std::string folder_;
+  int64_t own_max_length_ = 0;
+  std::shared_ptr<const Encoder> weights_;
   std::shared_ptr<const SentenceEncoder> encoder_;
 };
 
+OptionInfo rerank_info() {
+  return {"Model that reads query and text together, for searches with \"rerank\""};
+}
+
 struct CreateArguments : NewIndexOptions {
   std::string stored = number_name(StoredNumber::kFp32);
+  std::string reranker;
   GivenOptions<SearchSettings> settings;
   ApproximateOptions graph;
 
+  CreateArguments() { encode.batch_tokens = batch_tokens(); }
   void visit(OptionVisitor& v) {
     v.field("precision", precision, {"Numbers of the encoder's matrix products"});
     encode.visit(v);
@@ -223,6 +277,15 @@ struct CreateArguments : NewIndexOptions {
     v.field("language", language, language_info());
     v.field("metadata", metadata, {"Columns that are kept with each document"});
     v.field("overwrite", overwrite, {"Replace the index in the folder"});
+    v.field("rerank_model", reranker, rerank_info());
+  }
+};
+
+struct OpenArguments : LoadArguments {
+  std::string reranker;
+  void visit(OptionVisitor& v) {
+    LoadArguments::visit(v);
+    v.field("rerank_model", reranker, rerank_info());
   }
 };
 
@@ -257,21 +320,20 @@ std::vector<Document> documents_of(const std::string& json) {
   return documents;
 }
 
-// Loads the model of an index once for searches and changes.
+// Loads the model of an index, and the one that re-ranks, once for searches and changes.
 LoadEncoder load_once() {
   struct Kept {
     std::mutex mutex;
-    std::string name;
-    std::optional<SentenceEncoder> encoder;
+    std::map<std::string, SentenceEncoder> encoders;
   };
   return [kept = std::make_shared<Kept>()](const std::string& model, const std::string& precision,
                                            EventSink& events) {
     const std::lock_guard lock(kept->mutex);
-    if (!kept->encoder || kept->name != model + precision) {
-      kept->encoder.emplace(load_encoder(model, precision, nullptr, events));
-      kept->name = model + precision;
-    }
-    return *kept->encoder;
+    const std::string name = precision + " " + model;
+    const auto found = kept->encoders.find(name);
+    if (found != kept->encoders.end()) return found->second;
+    return kept->encoders.emplace(name, load_encoder(model, precision, nullptr, events))
+        .first->second;
   };
 }
 
@@ -288,7 +350,8 @@ class PythonIndex {
     if (!searcher_) {
       SearcherOptions options;
       static_cast<IndexModelOptions&>(options) = options_;
-      searcher_ = std::make_shared<const Searcher>(Searcher::open(path_, options, silent_events()));
+      options.reranker = reranker_;
+      searcher_ = std::make_shared<const Searcher>(Searcher::open(path_, options, events_of_calls));
     }
     return searcher_;
   }
@@ -297,7 +360,7 @@ class PythonIndex {
   auto change(const Change& work) {
     const std::lock_guard lock(writing_);
     if (!writer_) {
-      writer_ = std::make_unique<IndexWriter>(IndexWriter::open(path_, options_, silent_events()));
+      writer_ = std::make_unique<IndexWriter>(IndexWriter::open(path_, options_, events_of_calls));
     }
     const auto result = work(*writer_);
     open_anew();
@@ -309,7 +372,7 @@ class PythonIndex {
     searcher_.reset();
   }
 
-  std::string path_;
+  std::string path_, reranker_;
   IndexModelOptions options_;
   std::mutex writing_, searching_;
   std::atomic<bool> is_new_ = false;
@@ -328,11 +391,14 @@ class PythonIndex {
       const SearchSettings of_model = read_model_search_settings(arguments.model);
       arguments.search = arguments.settings.over(of_model);
       arguments.search->approximate = arguments.graph;
+      if (!arguments.reranker.empty()) {
+        index->reranker_ = resolve_or_fetch(arguments.reranker, events);
+      }
       index->options_.precision = arguments.precision;
       arguments.load = index->options_.load;
       index->is_new_ = true;
       index->writer_ =
-          std::make_unique<IndexWriter>(IndexWriter::create(path, arguments, silent_events()));
+          std::make_unique<IndexWriter>(IndexWriter::create(path, arguments, events_of_calls));
     });
     return index;
   }
@@ -340,13 +406,24 @@ class PythonIndex {
   static std::unique_ptr<PythonIndex> open(const std::string& path, const std::string& json,
                                            nb::object on_event) {
     auto index = std::make_unique<PythonIndex>(path);
-    index->options_.precision = read<LoadArguments>(json, {""}).precision;
+    OpenArguments arguments;
+    arguments.precision = "";
+    arguments = read(json, arguments);
+    index->options_.precision = arguments.precision;
     PythonEvents events(std::move(on_event));
-    events.run([&] { index->searcher(); });
+    events.run([&] {
+      if (!arguments.reranker.empty()) {
+        index->reranker_ = resolve_or_fetch(arguments.reranker, events);
+      }
+      index->searcher();
+    });
     return index;
   }
 
-  explicit PythonIndex(std::string path) : path_(std::move(path)) { options_.load = load_once(); }
+  explicit PythonIndex(std::string path) : path_(std::move(path)) {
+    options_.encode.batch_tokens = batch_tokens();
+    options_.load = load_once();
+  }
   PythonIndex(const PythonIndex&) = delete;
 
   std::pair<int64_t, int64_t> add(const std::string& json, nb::object on_event) {
@@ -370,9 +447,10 @@ class PythonIndex {
     });
   }
 
-  int64_t remove(const std::vector<std::string>& ids) {
+  int64_t remove(const nb::sequence& ids) {
+    const std::vector<std::string> read_ids = texts_of(ids);
     const nb::gil_scoped_release release;
-    return change([&](IndexWriter& writer) { return writer.index().remove(ids); });
+    return change([&](IndexWriter& writer) { return writer.index().remove(read_ids); });
   }
 
   int64_t remove_matching(const std::string& filter, bool dry_run) {
@@ -396,6 +474,11 @@ class PythonIndex {
   std::string search(const std::string& json, const std::optional<Rows>& vectors,
                      nb::object on_event) {
     auto request = read<SearchRequest>(json);
+    if (request.rerank && reranker_.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  "search: \"rerank\" needs a model that reads query and text together; open the "
+                  "index with Index.open(path, rerank_model=FOLDER)");
+    }
     if (vectors) {
       Matrix<float> rows(static_cast<int64_t>(vectors->shape(0)),
                          static_cast<int64_t>(vectors->shape(1)));
@@ -460,12 +543,13 @@ NB_MODULE(_native, m) {
   nb::class_<PythonEncoder>(m, "Encoder")
       .def(nb::init<const std::string&, const std::string&, nb::object>(), "model"_a, "options"_a,
            "on_event"_a.none())
-      .def("encode", &PythonEncoder::encode, "texts"_a, "options"_a, "role"_a, "on_event"_a.none())
+      .def("encode", &PythonEncoder::encode, "texts"_a, "options"_a, "on_event"_a.none())
       .def("tokenize", &PythonEncoder::tokenize, "texts"_a)
       .def_prop_ro("similarity", &PythonEncoder::similarity)
       .def_prop_ro("prompts", &PythonEncoder::prompts)
       .def_prop_ro("folder", &PythonEncoder::folder)
-      .def_prop_ro("max_length", &PythonEncoder::max_length)
+      .def_prop_rw("max_length", &PythonEncoder::max_length, &PythonEncoder::set_max_length)
+      .def_prop_ro("own_max_length", &PythonEncoder::own_max_length)
       .def_prop_ro("dimension", &PythonEncoder::dimension);
 
   nb::class_<PythonIndex>(m, "Index")

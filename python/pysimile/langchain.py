@@ -30,7 +30,9 @@ class SimileEmbeddings(Embeddings):
 class SimileVectorStore(VectorStore):
     """An index as a vector store. It embeds by its own model, and searches as it says, by default by vectors and words.
 
-    `filter` of searches is a dict of metadata that must be equal, or a condition as text ("year >= 2020").
+    `filter` of searches is a dict of metadata, or a condition as text ("year >= 2020 or lang = en"). In a dict a value
+    must be equal: {"lang": "en"}; a list has one that is: {"lang": ["en", "de"]}; a dict tests: {"year": {"$gte": 2020}}
+    ($eq, $ne, $gt, $gte, $lt, $lte, $in, $nin).
     """
 
     def __init__(self, index: Index):
@@ -40,9 +42,10 @@ class SimileVectorStore(VectorStore):
     def from_texts(cls, texts: list[str], embedding: Embeddings | None = None,
                    metadatas: list[dict] | None = None, *, path: str, ids: list[str] | None = None,
                    **options: Any) -> "SimileVectorStore":
-        """A new index in the folder `path`, of the model of `embedding`, a SimileEmbeddings, or of `model`."""
-        if isinstance(embedding, SimileEmbeddings):
-            options.setdefault("model", embedding.encoder.model)
+        """A new index in the folder `path`, of the model, precision and dimensions of `embedding`, a SimileEmbeddings, or
+        of `model`. Raises UsageError if the embedding has prompts of its own, which an index cannot have."""
+        if isinstance(embedding, SimileEmbeddings) and "model" not in options:
+            options = {"model": embedding.encoder.model, **embedding.encoder.program_options(), **options}
         with Index.create(path, **options) as index:
             store = cls(index)
             store.add_texts(texts, metadatas, ids=ids)

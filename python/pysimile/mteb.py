@@ -39,5 +39,4 @@ class SimileModel:
 
     def similarity_pairwise(self, left: Any, right: Any) -> Any:
         import torch
-        rows = [self.encoder.similarity(a, b)[0, 0] for a, b in zip(np.asarray(left), np.asarray(right), strict=True)]
-        return torch.from_numpy(np.array(rows))
+        return torch.from_numpy(self.encoder.similarity_pairwise(left, right))

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import Error, InputError, UsageError
+from .encoder import Encoder
+
+BASELINES = ("bm25", "tfidf")
 
 
 def program() -> str:
@@ -85,9 +88,21 @@ def evaluate(model: Any, task: str, *, quiet: bool = True, **options: Any) -> An
         model: an Encoder, a name or folder, "bm25", "hybrid:NAME", or a list of these.
         task: "sts", "pairs", "ranking", "classification", "geometry" or a task file.
         options: the flags of `simile evaluate` with _ for -, as `data="test.tsv"`.
+
+    Raises:
+        UsageError: an encoder that the program cannot make, as one with prompts of its own; encoders of different
+            `precision` or `truncate_dim`, or of others than `options` say.
     """
     models = model if isinstance(model, (list, tuple)) else [model]
-    names = [one if isinstance(one, str) else one.model for one in models]
+    names = [one.model if isinstance(one, Encoder) else str(one) for one in models]
+    # The program has one precision and one number of dimensions for all models; the baselines have neither.
+    settings = [one.program_options() if isinstance(one, Encoder) else {} for one in models if one not in BASELINES]
+    for mine in settings:
+        if mine != settings[0] or any(options.get(name, value) != value for name, value in mine.items()):
+            found = ", ".join(map(str, [*settings, {name: options[name] for name in mine if name in options}]))
+            raise UsageError("evaluate: expected models of the same precision and dimensions, also in the options; "
+                             f"found {found}; evaluate them one after the other")
+    options = {**options, **(settings[0] if settings else {})}
     return json.loads(run(["evaluate", *_flags({"model": names, "task": task, **options}), "--json"], quiet=quiet))
 
 

@@ -1,5 +1,6 @@
 """The package in the libraries that its users have; what is not installed is skipped."""
 
+import datetime
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysimile import Encoder, Index
+from pysimile import Encoder, Index, UsageError
 
 MODEL = os.environ.get("PYSIMILE_MODEL", "simile-mini-3-static")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
@@ -32,6 +33,132 @@ def test_langchain(tmp_path):
     assert store.delete([documents[0].id]) and not store.delete(["nobody"])
     assert len(store.similarity_search_by_vector(embeddings.embed_query("milk"), 2)) == 2
     assert all(0 <= score <= 1 for _, score in store.similarity_search_with_relevance_scores("cat", 3))
+
+
+@pytest.mark.parametrize("filter, found", [
+    ({"lang": ["de", "en"]}, ["a", "b"]),
+    ({"year": {"$gte": 2021}}, ["b", "c"]),
+    ({"year": {"$gt": 2020, "$lt": 2022}, "lang": "de"}, ["b"]),
+    ({"year": {"$ne": 2021}}, ["a", "c"]),
+    ({"lang": {"$in": ["en"]}}, ["a"]),
+    ({"lang": {"$nin": ["en", "de"]}}, ["c"]),
+    ({"year": np.int64(2021)}, ["b"]),
+    ({"day": datetime.date(2024, 5, 1)}, ["a"]),
+    ({"day": None}, ["b", "c"]),
+    ({"day": {"$ne": None}}, ["a"]),
+    ("year >= 2021", ["b", "c"]),
+    ({}, ["a", "b", "c"]),
+])
+def test_langchain_filters(langchain_store, filter, found):
+    assert sorted(one.id for one in langchain_store.similarity_search("apple", 5, filter=filter)) == found
+
+
+@pytest.mark.parametrize("filter, error, message", [
+    ({"$or": [{"lang": "de"}]}, UsageError, r"filter: '\$or' is not supported, only columns with \$eq, \$ne"),
+    ({"lang": {"$like": "d"}}, UsageError, r"filter: '\$like' is not supported"),
+    ({"lang": []}, UsageError, "filter: 'lang' in: expected a list of values, found list"),
+    ({"lang": {"$in": "de"}}, UsageError, "filter: 'lang' in: expected a list of values, found str 'de'"),
+    ({"year": {"$gt": None}}, UsageError, "filter: 'year' >: expected a text, a number"),
+    ({"year": float("inf")}, TypeError, "filter: 'year' =: expected a text, a finite number"),
+    (len, TypeError, "filter: expected a dict or a text, found builtin"),
+])
+def test_langchain_refuses_other_filters(langchain_store, filter, error, message):
+    with pytest.raises(error, match=message):
+        langchain_store.similarity_search("apple", filter=filter)
+
+
+@pytest.fixture()
+def langchain_store(tmp_path):
+    pytest.importorskip("langchain_core")
+    from pysimile.langchain import SimileEmbeddings, SimileVectorStore
+
+    return SimileVectorStore.from_texts(
+        ["a red apple", "ein Apfel", "une pomme"], SimileEmbeddings(MODEL),
+        [{"lang": "en", "year": 2020, "day": datetime.date(2024, 5, 1)}, {"lang": "de", "year": 2021, "day": None},
+         {"lang": "fr", "year": 2022}], ids=["a", "b", "c"], path=str(tmp_path / "kb"))
+
+
+def test_langchain_embeddings_have_their_prompts(tmp_path):
+    pytest.importorskip("langchain_core")
+    from pysimile.langchain import SimileEmbeddings, SimileVectorStore
+
+    embeddings = SimileEmbeddings(MODEL, prompts={"query": "q: "})
+    assert embeddings.embed_query("cat") == Encoder(MODEL).encode("q: cat").tolist()
+    with pytest.raises(UsageError, match="has prompts"):  # the index would embed without them
+        SimileVectorStore.from_texts(["a"], embeddings, path=str(tmp_path / "kb"))
+    store = SimileVectorStore.from_texts(["a"], SimileEmbeddings(MODEL, truncate_dim=8), path=str(tmp_path / "kb"))
+    assert len(store.similarity_search_by_vector([0.1] * 8)) == 1
+
+
+@pytest.fixture()
+def llama_query(tmp_path):
+    pytest.importorskip("llama_index.core")
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+    from llama_index.core.vector_stores.types import VectorStoreQuery
+
+    from pysimile.llama_index import SimileVectorStore
+
+    with Index.create(str(tmp_path / "kb"), model=MODEL):
+        pass
+    store = SimileVectorStore(Index.open(str(tmp_path / "kb")))
+    store.add([TextNode(id_=f"n{n}", text=text, metadata={"year": 2020 + n},
+                        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=f"d{n // 2}")})
+               for n, text in enumerate(["apple red", "apple green", "pear", "plum"])])
+    vector = Encoder(MODEL).encode("plum").tolist()
+
+    def query(mode="default", **options):
+        from llama_index.core.vector_stores.types import VectorStoreQueryMode
+        return store.query(VectorStoreQuery(query_embedding=vector, query_str="red", similarity_top_k=10,
+                                            mode=VectorStoreQueryMode(mode), **options)).ids
+
+    return query
+
+
+def test_llama_index_filters(llama_query):
+    from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
+
+    def filters(condition, *tests):
+        return MetadataFilters(condition=condition, filters=[
+            one if isinstance(one, MetadataFilters) else MetadataFilter(key="year", operator=one[0], value=one[1])
+            for one in tests])
+
+    empty = filters("and")
+    for made, found in (
+            (filters("not", ("==", 2020)), ["n1", "n2", "n3"]),
+            (filters("not", ("==", 2020), (">=", 2022)), ["n1"]),
+            (filters("or", ("==", 2020), (">=", 2022)), ["n0", "n2", "n3"]),
+            (filters("and", filters("not", ("<", 2022)), ("!=", 2023)), ["n2"]),
+            (filters("and", empty, ("in", [2020, 2021])), ["n0", "n1"]),
+            (filters("and", ("nin", [2020, 2021])), ["n2", "n3"]),
+            (filters("not", empty), ["n0", "n1", "n2", "n3"]), (empty, ["n0", "n1", "n2", "n3"])):
+        assert sorted(llama_query(filters=made)) == found
+    assert sorted(llama_query(doc_ids=["d1"])) == ["n2", "n3"]
+    assert llama_query(doc_ids=["d1"], filters=filters("or", ("==", 2020), ("==", 2022))) == ["n2"]
+    with pytest.raises(UsageError, match="filter 'text_match' is not supported, only ==, !=, >, >=, <, <=, in, nin"):
+        llama_query(filters=filters("and", ("text_match", "2")))
+
+
+def test_llama_index_queries(llama_query):
+    assert llama_query("hybrid", alpha=1)[0] == "n3" and llama_query("hybrid", alpha=0)[0] == "n0"
+    assert llama_query("hybrid", alpha=0, hybrid_top_k=1) == ["n0"]
+    for mode in ("sparse", "mmr"):
+        with pytest.raises(UsageError, match=f"mode '{mode}' is not supported, only default, hybrid, text_search"):
+            llama_query(mode)
+    with pytest.raises(UsageError, match="node_ids are not supported"):
+        llama_query(node_ids=["n3"])
+
+
+def test_quantized_as_by_sentence_transformers():
+    quantization = pytest.importorskip("sentence_transformers.util")
+    from pysimile.encoder import quantize
+
+    vectors = np.random.default_rng(0).normal(size=(200, 64)).astype(np.float32)
+    vectors[:, 0] = 0.3
+    vectors[1:, 1] = np.nextafter(vectors[0, 1], np.float32(9))
+    for precision in ("float32", "int8", "uint8", "binary", "ubinary"):
+        theirs = quantization.quantize_embeddings(vectors, precision)
+        ours = quantize(vectors, precision)
+        assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
 
 
 def test_llama_index(tmp_path):
