@@ -9,6 +9,7 @@
 #include "simile/core/text_table.h"
 #include "simile/eval/report.h"
 #include "simile/metric/agreement.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 namespace {
@@ -38,13 +39,15 @@ PairedCells pair_cells(const TableCell& a, const TableCell& b) {
   return pairs;
 }
 
-// A baseline is the same for all seeds.
+// A baseline is the same for all seeds, unless each seed has a start of its own.
 TableCell spread_over_seeds(const TableCell& baseline, const TableCell& trained) {
   TableCell cell = baseline;
   if (baseline.values.empty()) return cell;
-  cell.seeds = trained.seeds;
-  cell.values.assign(trained.seeds.size(), baseline.values[0]);
-  cell.folders.assign(trained.seeds.size(), "");
+  if (!baseline.is_per_seed) {
+    cell.seeds = trained.seeds;
+    cell.values.assign(trained.seeds.size(), baseline.values[0]);
+  }
+  cell.folders.assign(cell.seeds.size(), "");
   return cell;
 }
 
@@ -134,16 +137,21 @@ std::string JudgedClaim::verdict_words() const {
 }
 
 ClaimVerdict judge(double difference, const std::optional<AdjustedP>& adjusted,
-                   const std::optional<Interval>& interval) {
+                   const std::optional<Interval>& interval, Better better) {
   if (!adjusted || adjusted->benjamini_hochberg >= kSignificance) return ClaimVerdict::kUndecided;
-  if (difference > 0 && (!interval || interval->low > 0)) return ClaimVerdict::kHolds;
-  if (difference < 0 && (!interval || interval->high < 0)) return ClaimVerdict::kDoesNotHold;
-  return ClaimVerdict::kUndecided;
+  const bool is_above = difference > 0 && (!interval || interval->low > 0);
+  const bool is_below = difference < 0 && (!interval || interval->high < 0);
+  if (is_above == is_below || better == Better::kNeither) return ClaimVerdict::kUndecided;
+  return is_above == (better == Better::kHigher) ? ClaimVerdict::kHolds
+                                                 : ClaimVerdict::kDoesNotHold;
 }
 
 JudgedClaim test_claim(const TableColumn& column, TableCell above, TableCell below,
                        EventSink& events) {
   JudgedClaim judged;
+  if (!column.metrics.empty()) judged.better = better_end(column.metrics[0]);
+  const size_t trained = std::max(above.folders.size(), below.folders.size());
+  const bool is_per_seed = above.is_per_seed || below.is_per_seed;
   const bool has_examples = !above.folders.empty() && !below.folders.empty();
   if (below.folders.empty()) below = spread_over_seeds(below, above);
   if (above.folders.empty()) above = spread_over_seeds(above, below);
@@ -155,6 +163,13 @@ JudgedClaim test_claim(const TableColumn& column, TableCell above, TableCell bel
   }
   static_cast<PairedTest&>(judged) = pairs.test(kPermutations);
   if (!judged.t_test) judged.remark = "one seed tells nothing of another";
+  if (judged.better == Better::kNeither) judged.remark = "no end of the metric is the better one";
+  if (is_per_seed && judged.seeds < trained) {
+    judged.remark = fmt::format(
+        "each seed has a random start of its own, and {} of {} were evaluated; the same command "
+        "without --show evaluates the others",
+        judged.seeds, trained);
+  }
   if (has_examples && !column.metrics.empty() && are_apart(column.metrics)) {
     InterruptedOnly sink(events);
     ComparisonOptions options;
@@ -195,7 +210,7 @@ void judge_claims(std::vector<Reproduction>& tables) {
   for (size_t i = 0; i < tested.size(); ++i) {
     JudgedClaim& judged = *tested[i];
     judged.adjusted = adjusted[i];
-    judged.verdict = judge(judged.difference, judged.adjusted, judged.interval);
+    judged.verdict = judge(judged.difference, judged.adjusted, judged.interval, judged.better);
   }
   for (Reproduction& table : tables) table.tests = static_cast<int64_t>(p.size());
 }

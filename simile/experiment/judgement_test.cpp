@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "simile/report/detail/run_fixture_test.h"
 
 namespace simile {
@@ -26,6 +28,16 @@ TEST(Judge, SeedsAndExamplesMustBothAgree) {
   EXPECT_EQ(judge(0.2, unsure, above), ClaimVerdict::kUndecided);
   EXPECT_EQ(judge(0.2, {}, above), ClaimVerdict::kUndecided);
   EXPECT_EQ(judge(0.2, sure, {}), ClaimVerdict::kHolds);
+}
+
+TEST(Judge, WhereLowerIsBetterTheLowerRowIsTheBetterOne) {
+  const AdjustedP sure{0.001, 0.2};
+  const Interval above{0.1, 0.3}, across{-0.3, 0.1}, below{-0.3, -0.1};
+  EXPECT_EQ(judge(-0.2, sure, below, Better::kLower), ClaimVerdict::kHolds);
+  EXPECT_EQ(judge(0.2, sure, above, Better::kLower), ClaimVerdict::kDoesNotHold);
+  EXPECT_EQ(judge(-0.2, sure, across, Better::kLower), ClaimVerdict::kUndecided);
+  EXPECT_EQ(judge(-0.2, sure, {}, Better::kLower), ClaimVerdict::kHolds);
+  EXPECT_EQ(judge(0.2, sure, above, Better::kNeither), ClaimVerdict::kUndecided);
 }
 
 TEST(AreApart, OnlyMetricsOfDifferentEvaluations) {
@@ -108,6 +120,41 @@ TEST(TestClaim, PairsTheSeedsBothHave) {
   judge_claims(alone);
   EXPECT_EQ(alone[0].claims[0].verdict, ClaimVerdict::kHolds);
   EXPECT_EQ(alone[0].claims[0].verdict_words(), "holds (t-test alone)");
+}
+
+TEST(TestClaim, ARandomStartIsPairedSeedBySeed) {
+  TableCell trained = cell_of({0.50, 0.60, 0.70}), start = cell_of({0.41, 0.50, 0.59});
+  trained.folders = {"", "", ""};
+  start.is_per_seed = true;
+  const JudgedClaim judged = test_claim({}, trained, start, silent_events());
+  EXPECT_EQ(judged.seeds, 3U);
+  EXPECT_NEAR(judged.difference, 0.1, 1e-12);
+  EXPECT_NEAR(judged.t_test->t, 0.1 / (0.01 / std::sqrt(3)), 1e-6);  // differences 0.09, 0.1, 0.11
+  EXPECT_EQ(judged.remark, "");
+  start.seeds = {1};
+  start.values = {0.41};
+  const JudgedClaim one = test_claim({}, trained, start, silent_events());
+  EXPECT_EQ(one.seeds, 1U);
+  EXPECT_FALSE(one.t_test);
+  EXPECT_THAT(one.remark, ::testing::HasSubstr("a random start of its own, and 1 of 3"));
+}
+
+TEST(TestClaim, TakesTheBetterEndFromTheColumnsMetric) {
+  TableColumn column;
+  column.metrics = {"geo.alignment"};
+  std::vector<Reproduction> tables(1);
+  TableCell low = cell_of({0.20, 0.21, 0.22}), high = cell_of({0.80, 0.81, 0.83});
+  low.folders = {"", "", ""};
+  high.is_per_seed = true;  // paired without examples
+  tables[0].claims = {test_claim(column, low, high, silent_events()),
+                      test_claim(column, high, low, silent_events())};
+  judge_claims(tables);
+  EXPECT_LT(tables[0].claims[0].difference, 0);
+  EXPECT_EQ(tables[0].claims[0].verdict, ClaimVerdict::kHolds);
+  EXPECT_EQ(tables[0].claims[1].verdict, ClaimVerdict::kDoesNotHold);
+  column.metrics = {"test.threshold"};
+  EXPECT_EQ(test_claim(column, low, high, silent_events()).remark,
+            "no end of the metric is the better one");
 }
 
 TEST(JudgeClaims, AreCorrectedForTheTestsOfAllTables) {

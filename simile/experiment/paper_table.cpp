@@ -11,6 +11,7 @@
 #include "simile/core/file.h"
 #include "simile/eval/report.h"
 #include "simile/experiment/recipe_facts.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 namespace {
@@ -90,7 +91,7 @@ class PaperTableReader {
     });
     check_map(sets, "sets");
     check_map(settings, "settings");
-    check_map(grid, "grid");
+    check_members(grid, "grid");
     const auto items_of = [&root](const ConfigNode& list,
                                   const char* name) -> const std::vector<ConfigNode>& {
       if (list.kind == ConfigNode::Kind::kList && !list.items.empty()) return list.items;
@@ -109,6 +110,8 @@ class PaperTableReader {
     if (!has_grid || rows.kind != ConfigNode::Kind::kNull) {
       for (const ConfigNode& node : items_of(rows, "rows")) read_row(node);
     }
+    check_at(!has_grid || !grid.members.empty(), grid,
+             "'grid' is empty; name a key and its values");
     if (has_grid) add_grid(grid, 0, {});
     if (has_grid && rows.kind == ConfigNode::Kind::kNull) add_start(grid);
     const std::string& reference = table_.reference;
@@ -153,16 +156,32 @@ class PaperTableReader {
       if (!figure.evaluation.empty() && !figure.metric.empty()) continue;
       fail_at(node, "metric: '{}' should be EVALUATION.METRIC, such as test.spearman", metric);
     }
+    for (const std::string& metric : column.metrics) {
+      const std::string& first = column.metrics[0];
+      check_at(better_end(metric) == better_end(first), node,
+               "metric: a column is the mean of its metrics, and for '{}' and '{}' different ends "
+               "are better; give each a column of its own",
+               first, metric);
+    }
+    check_at(column.scale > 0, node, "scale: should be above 0, such as 1 or 100, found {}",
+             column.scale);
     check_known(node, "set", column.set, set_names());
     check_new(node, "columns", column.label, column_labels());
     table_.columns.push_back(std::move(column));
   }
 
   void check_values(const ConfigNode& node, const TableValues& values) const {
-    check_map(values.all, "values");
+    check_members(values.all, "values");
     for (const auto& [set, of_set] : values.of_set) {
       check_known(node, "values_of", set, set_names());
-      check_map(of_set, "values_of." + set);
+      check_members(of_set, "values_of." + set);
+    }
+  }
+
+  static void check_members(const ConfigNode& values, const std::string& name) {
+    check_map(values, name);
+    for (const auto& [key, value] : values.members) {
+      check_may_vary(key, value, {"name", "seed", "runs"}, "varied", "rows");
     }
   }
 
@@ -234,7 +253,7 @@ class PaperTableReader {
     read_options(node, claim);
     check_known(node, "above", claim.above, row_labels());
     check_known(node, "below", claim.below, row_labels());
-    if (claim.text.empty()) claim.text = fmt::format("{} above {}", claim.above, claim.below);
+    if (claim.text.empty()) claim.text = fmt::format("{} better than {}", claim.above, claim.below);
     table_.claims.push_back(std::move(claim));
   }
 

@@ -47,8 +47,8 @@ struct TableSet {
 
 struct TableColumn {
   std::string label, set;
-  std::vector<std::string> metrics;  // EVALUATION.METRIC; of several the mean
-  double scale = 100;                // in which the paper gives it: 100 or 1
+  std::vector<std::string> metrics;  // EVALUATION.METRIC; of several the mean, one end is better
+  double scale = 100;                // in which the paper gives it: 100 or 1; above 0
 
   void visit(OptionVisitor& v);
 };
@@ -68,7 +68,7 @@ struct TableRow {
 };
 
 struct TableClaim {                // of every column
-  std::string text, above, below;  // labels of rows
+  std::string text, above, below;  // labels of rows; above: the one that is better
 
   void visit(OptionVisitor& v);
 };

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string kSets =
-    "title: T\nsets:\n  a: {recipe: {name: x, variants: {v: {seed: 7}}}}\n"
+    "title: T\nsets:\n  a: {recipe: {name: x, variants: {v: {seed: 7, max_length: 5}}}}\n"
     "columns: [{label: C, metric: test.map}]\n";
 
 class PaperTableTest : public ::testing::Test, protected TestFiles {
@@ -60,12 +60,13 @@ TEST_F(PaperTableTest, AVariantIsPutBeforeTheOtherValuesAndAnAliasBeforeItsMaps)
   const PaperTable table = read(kSets +
                                 "anchors: {base: &base {variant: v, stages: [{epochs: 1}]}}\n"
                                 "rows: [{label: R, values: {<<: *base, stages.0.epochs: 8}}, "
-                                "{label: S, values: {seed: 8, variant: v}}]\n");
+                                "{label: S, values: {max_length: 8, variant: v}}]\n");
   const auto recipe = [&table](size_t row) {
     return row_recipe(table, table.rows[row], "a", nullptr, "m", ".", DataFolder::kMayBeMissing);
   };
   EXPECT_EQ(recipe(0).find("stages")->items[0].find("epochs")->scalar, "8");
-  EXPECT_EQ(recipe(1).find("seed")->scalar, "8");
+  EXPECT_EQ(recipe(1).find("max_length")->scalar, "8");
+  EXPECT_EQ(recipe(1).find("seed")->scalar, "7");
 }
 
 TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
@@ -96,6 +97,29 @@ TEST_F(PaperTableTest, WhatIsWrongIsNamedWithItsLine) {
   expect_refused("title: T\nsets: {a: {recipe: {}}}\ncolumns: [{label: C, metric: map}]\n" + row,
                  "should be EVALUATION.METRIC");
   expect_refused("title: T\n" + row, "table.yaml:1: 'sets' is missing");
+  const std::string sets = "title: T\nsets: {a: {recipe: {}}}\n";
+  for (const char* scale : {"0", "-1"}) {
+    expect_refused(
+        fmt::format("{}columns: [{{label: C, metric: test.map, scale: {}}}]\n{}", sets, scale, row),
+        "table.yaml:3: scale: should be above 0");
+  }
+  expect_refused(sets + "columns: [{label: C, metric: [test.map, geo.alignment]}]\n" + row,
+                 "for 'test.map' and 'geo.alignment' different ends are better");
+}
+
+TEST_F(PaperTableTest, AValueThatAllRowsHaveIsRefused) {
+  for (const char* key : {"name", "seed", "runs"}) {
+    const std::string message =
+        fmt::format("'{}' cannot be varied: it is the same in all rows", key);
+    const std::string values = fmt::format("{{{}: 4}}", key);
+    expect_refused(kSets + "rows:\n  - {label: R, values: " + values + "}\n",
+                   "table.yaml:6: " + message);
+    expect_refused(kSets + "rows: [{label: R, values_of: {a: " + values + "}}]\n", message);
+    expect_refused(kSets + "settings: {s: {values: " + values + "}}\nrows: [{label: R}]\n",
+                   message);
+    expect_refused(kSets + fmt::format("grid: {{{}: [4, 5]}}\n", key), message);
+  }
+  EXPECT_EQ(read(kSets + "rows: [{label: R, values: {optimizer.name: adam}}]\n").rows.size(), 1U);
 }
 
 TEST_F(PaperTableTest, AGridIsARowForEachChoice) {
@@ -116,6 +140,7 @@ TEST_F(PaperTableTest, AGridIsARowForEachChoice) {
       "columns: [{label: C, metric: test.map}]\ngrid: {a: [1, 2]}\n");
   EXPECT_EQ(without.rows.size(), 2U) << "no row of a start that no recipe evaluates";
   expect_refused(kSets + "grid: {a: [1.5, 1_5]}\n", "two rows are called 'a-1-5'");
+  expect_refused(kSets + "grid: {}\n", "table.yaml:5: 'grid' is empty");
   expect_refused(kSets + "grid: {a: 3}\n", "grid: 'a' should be a list of values");
   expect_refused(kSets + "grid: {a: [3]}\nreference: b\n", "reference: there is no 'b'");
 }

@@ -144,6 +144,16 @@ FileLock lock_run(const std::string& folder) {
   return FileLock(folder + ".lock", FileLock::On::kFile);
 }
 
+void remove_half_written(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  const std::string beginning = whole.filename().string() + ".tmp-";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), ignored)) {
+    if (!starts_with(entry.path().filename().string(), beginning)) continue;
+    std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
 PlannedRun plan_run(const ConfigNode& recipe, const RunChanges& changes, const std::string& folder,
                     const std::string& label, ContentHashes& hashes) {
   PlannedRun run;
@@ -193,6 +203,7 @@ void abandon_run(const PlannedRun& run) { remove_parts(run, false); }
 RunOutcome complete_run(const PlannedRun& run, bool keep_model, const FileLock& lock,
                         EventSink& events) {
   SIMILE_CHECK(lock.is_held(), ErrorKind::kUsage, "'{}' is trained by another process", run.folder);
+  remove_half_written(note_path(run));
   RunOutcome outcome = read_outcome(run);
   RunNote note = read_note(run);
   if (outcome.state == RunOutcome::State::kFinished &&

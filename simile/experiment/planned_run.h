@@ -63,6 +63,10 @@ RunOutcome read_outcome(const PlannedRun& run);
 // Held while a process trains in a run's folder, or drops the run. Errors: ErrorKind::kIo.
 FileLock lock_run(const std::string& folder);
 
+// Removes what a killed process left of `path`, a file beside a run's folder whose writers hold the
+// run's lock, as the caller does.
+void remove_half_written(const std::string& path);
+
 // Removes the state of a run that will not be continued. The caller holds its lock.
 void abandon_run(const PlannedRun& run);
 

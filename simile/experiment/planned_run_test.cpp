@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "simile/core/error.h"
+#include "simile/core/file.h"
+#include "simile/data/detail/packed_files_test.h"
 
 namespace simile {
 namespace {
@@ -28,6 +30,20 @@ std::vector<size_t> calls(std::vector<int> busy, Scheduler::Others others) {
   scheduler.complete_all(
       runs.busy.size(), [&](size_t run) { return runs.complete(run); }, others);
   return runs.called;
+}
+
+class HalfWrittenTest : public ::testing::Test, protected TestFiles {};
+
+TEST_F(HalfWrittenTest, IsRemovedOfThatFileAlone) {
+  for (const char* name : {"trial-1.point.json", "trial-1.point.json.tmp-77",
+                           "trial-11.point.json.tmp-77", "trial-1.point.json.lock"}) {
+    write(name, "{}");
+  }
+  remove_half_written(path("trial-1.point.json"));
+  EXPECT_FALSE(file_exists(path("trial-1.point.json.tmp-77")));
+  EXPECT_TRUE(file_exists(path("trial-1.point.json")));
+  EXPECT_TRUE(file_exists(path("trial-11.point.json.tmp-77")));
+  EXPECT_TRUE(file_exists(path("trial-1.point.json.lock")));
 }
 
 TEST(Scheduler, ComesBackToRunsThatAnotherProcessIsAt) {

@@ -222,10 +222,13 @@ class Proposer {
 
 constexpr int kEffectSamples = 256, kEffectPlaces = 25;
 
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 double variance_of(const std::vector<double>& values) {
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += value;
-  const double mean = sum / static_cast<double>(values.size());
+  const double mean = mean_of(values);
+  double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return squares / static_cast<double>(values.size());
 }
@@ -281,12 +284,10 @@ std::vector<SettingEffect> measure_effects(const SearchSpace& space, const Surro
                                            uint64_t seed) {
   RandomStream stream(seed, "tune effects");
   std::vector<std::vector<double>> samples(kEffectSamples, std::vector<double>(space.size()));
-  std::vector<double> all;
   for (auto& sample : samples) {
     for (double& value : sample) value = stream.uniform();
-    all.push_back(surrogate.predict(space.decode(sample)).mean);
   }
-  const double total = variance_of(all);
+  const double level = surrogate.predict(space.decode(samples[0])).mean;  // keeps rounding small
   std::vector<SettingEffect> effects(space.size());
   for (size_t s = 0; s < space.size(); ++s) {
     const SearchSetting& setting = space.settings()[s];
@@ -294,24 +295,30 @@ std::vector<SettingEffect> measure_effects(const SearchSpace& space, const Surro
     effect.length_scale = surrogate.length_scales()[s];
     const bool is_choice = setting.kind == SearchSetting::Kind::kChoice;
     const int places = is_choice ? static_cast<int>(setting.choices) : kEffectPlaces;
+    std::vector<double> at_places, spreads;  // of all samples, with the setting at each place
     for (int place = 0; place < places; ++place) {
+      std::vector<double> all;
       double mean = 0, deviation = 0, count = 0, value = 0;
       for (std::vector<double> sample : samples) {
         sample[s] = (place + 0.5) / places;
         const SearchPoint point = space.decode(sample);
-        if (!point[s]) continue;
         const GpPrediction predicted = surrogate.predict(point);
+        all.push_back(predicted.mean - level);
+        if (!point[s]) continue;
         mean += predicted.mean;
         deviation += std::sqrt(predicted.variance);
         value = *point[s];
         ++count;
       }
+      at_places.push_back(mean_of(all));
+      spreads.push_back(variance_of(all));
       if (count == 0 || (!effect.values.empty() && effect.values.back() == value)) continue;
       effect.values.push_back(value);
       effect.means.push_back(mean / count);
       effect.deviations.push_back(deviation / count);
     }
-    if (total > 0 && !effect.means.empty()) effect.share = variance_of(effect.means) / total;
+    const double by_setting = variance_of(at_places), total = by_setting + mean_of(spreads);
+    if (total > 0) effect.share = by_setting / total;
   }
   return effects;
 }

@@ -73,8 +73,9 @@ std::optional<SearchPoint> propose(const SearchSpace& space, const ProposalOptio
 struct SettingEffect {
   std::vector<double> values;  // of the setting; of choices their places
   std::vector<double> means, deviations;
-  // The variance of `means` over the setting, part of that of the surrogate's mean over the space
-  // (the first-order Sobol index of the surrogate): 1 where nothing else matters.
+  // The part of the variance of the surrogate's mean over the space that the setting alone makes
+  // (the first-order Sobol index of the surrogate): 1 where nothing else matters. At points without
+  // the setting it has no effect.
   double share = 0;
   double length_scale = 0;  // in features, see search_space.h
 };

@@ -108,6 +108,38 @@ TEST(Surrogate, FailedTrialsAreTheWorstAndBelievedOnesAreCertain) {
   EXPECT_TRUE(std::isfinite(all_failed.predict({0.2}).mean));
 }
 
+TEST(Surrogate, SharesOfVarianceAreOfTheWhole) {
+  const auto shares = [](const SearchSpace& space, const std::vector<Observation>& done) {
+    std::vector<double> all;
+    for (const auto& effect : measure_effects(space, Surrogate(space, done, {}, 1), 1)) {
+      all.push_back(effect.share);
+    }
+    return all;
+  };
+  const SearchSpace one({range_setting("x", 0, 1)});
+  EXPECT_DOUBLE_EQ(shares(one, {{{0.1}, 1.0}, {{0.4}, 0.2}, {{0.6}, 0.4}, {{0.9}, 3.0}})[0], 1);
+  EXPECT_EQ(shares(one, {{{0.1}, 0.3}, {{0.4}, 0.3}, {{0.9}, 0.3}})[0], 0);
+  const SearchSpace two({range_setting("x", 0, 1), range_setting("y", 0, 1)});
+  std::vector<Observation> by_x;
+  for (const double x : {0.1, 0.3, 0.5, 0.7, 0.9}) {
+    for (const double y : {0.2, 0.5, 0.8}) by_x.push_back({{x, y}, 3 * x});
+  }
+  EXPECT_NEAR(shares(two, by_x)[0], 1, 0.01);
+  EXPECT_NEAR(shares(two, by_x)[1], 0, 0.01);
+  const SearchSpace mixed = mixed_space();  // one setting of it has a value at half of the points
+  std::vector<Observation> done;
+  for (int64_t number = 0; number < 20; ++number) {
+    const SearchPoint point = *propose(mixed, {"random", 1, 1}, number, done, {});
+    done.push_back({point, noisy_choice_function().value(point)});
+  }
+  double sum = 0;
+  for (const double share : shares(mixed, done)) {
+    EXPECT_GE(share, 0);
+    sum += share;
+  }
+  EXPECT_LE(sum, 1);
+}
+
 TEST(Proposal, TheSameFindingsGiveTheSamePointAndNoneTwice) {
   const SearchSpace space = mixed_space();
   const ProposalOptions options{"gp", 6, 7};

@@ -136,6 +136,12 @@ void check_map(const ConfigNode& node, const std::string& name) {
   fail_at(node, "'{}' should be a map of keys and values", name);
 }
 
+void check_may_vary(const std::string& path, const ConfigNode& place,
+                    const std::vector<std::string>& fixed, const char* varied, const char* runs) {
+  const bool is_fixed = std::count(fixed.begin(), fixed.end(), path.substr(0, path.find('.'))) > 0;
+  check_at(!is_fixed, place, "'{}' cannot be {}: it is the same in all {}", path, varied, runs);
+}
+
 std::string recipe_fingerprint(const ConfigNode& recipe, const RecipeInputs& inputs) {
   return hash_bytes(fmt::format("{} {}", kTrainingVersion, canonical(recipe, inputs)));
 }

@@ -30,6 +30,12 @@ void check_at(bool good, const ConfigNode& place, fmt::format_string<Values...> 
 // Fails at a node that is neither a map nor missing.
 void check_map(const ConfigNode& node, const std::string& name);
 
+// Fails at a value of a table or search whose `path` begins with one of the `fixed` keys: it would
+// have no effect, because all runs have the same. "'seed' cannot be searched: it is the same in all
+// trials"
+void check_may_vary(const std::string& path, const ConfigNode& place,
+                    const std::vector<std::string>& fixed, const char* varied, const char* runs);
+
 // A hash of the recipe as written, not as read, so that an option that a later version adds changes
 // nothing; and of kTrainingVersion, so that a version that trains differently changes every hash.
 // Paths count by the content of their files. Neither places nor the order of keys matter.

@@ -116,6 +116,8 @@ class Reproducer {
 
   Reproduction take() { return std::move(result_); }
 
+  const Reproduction& result() const { return result_; }
+
  private:
   const PaperTable& table_() const { return result_.table; }
   const ReproduceOptions& options() const { return result_.options; }
@@ -318,23 +320,26 @@ class Reproducer {
     return true;
   }
 
-  // The baselines are in the runs of one row; an untrained model may be called by either name.
+  // The baselines are in the runs of one row; an untrained model may be called by either name. A
+  // start with random weights has a figure for each seed.
   void fill_baseline(const std::vector<TableRun>& runs, const TableRow& row, size_t column,
                      TableCell& cell) const {
     const TableColumn& wanted = table_().columns[column];
     const TableSet& set = table_().find_set(wanted.set);
     cell.problem = data_.has(set) ? "not run yet" : "not at hand: " + set.folder;
     for (const TableRun& run : runs) {
-      if (run.set != wanted.set) continue;
+      if (run.set != wanted.set || !run.run) continue;
+      if (std::count(cell.seeds.begin(), cell.seeds.end(), run.seed) > 0) continue;
       const std::optional<double> value =
           read_column(wanted, run.outcome.reports, [&row](const Report& report) {
             return baseline_of(report.model) == baseline_of(row.baseline);
           });
       if (!value) continue;
-      cell.seeds = {run.seed};
-      cell.values = {*value};
+      cell.seeds.push_back(run.seed);
+      cell.values.push_back(*value);
       cell.problem.clear();
-      return;
+      cell.is_per_seed = depends_on_seed(row.baseline, run.run->options);
+      if (!cell.is_per_seed) return;
     }
   }
 
@@ -384,6 +389,20 @@ class Reproducer {
   TableData data_;
 };
 
+// In one folder, the runs of one table would replace those of the other.
+void check_folders(const std::vector<std::unique_ptr<Reproducer>>& all) {
+  std::map<std::string, std::string> tables;  // by folder
+  for (const auto& one : all) {
+    const Reproduction& result = one->result();
+    const std::string folder = std::filesystem::weakly_canonical(result.options.out).string();
+    const auto [found, is_new] = tables.emplace(folder, result.asked);
+    SIMILE_CHECK(is_new, ErrorKind::kUsage,
+                 "the tables '{}' and '{}' would both have their runs in '{}'; give the files "
+                 "different names, or run one at a time, each with its own --out",
+                 found->second, result.asked, result.options.out);
+  }
+}
+
 void write_files(const Reproduction& result) {
   make_folders(result.options.out);
   const std::string path = join_path(result.options.out, result.table.name);
@@ -432,6 +451,7 @@ std::vector<Reproduction> reproduce(const std::vector<std::string>& tables,
     }
     all.push_back(std::make_unique<Reproducer>(table, own, events));
   }
+  check_folders(all);
   std::vector<Reproduction> results;
   for (const auto& one : all) {
     one->run();

@@ -8,7 +8,8 @@
 // others. Several processes, also on several machines, may work in one folder: each run is done by
 // one of them, and each shows the results of all.
 //
-// A claim that one row beats another is judged by their means over the seeds both have finished:
+// A claim that one row beats another is judged by their means over the seeds both have finished. On
+// a column whose metric is better the lower it is, the row with the lower figure is the better one:
 //
 //   holds          it is as claimed: p < 0.05 of the paired t-test over seeds, corrected by
 //                  Benjamini and Hochberg for all claims on all columns of all tables of the call,
@@ -29,6 +30,7 @@
 
 #include "simile/core/error.h"
 #include "simile/core/options.h"
+#include "simile/eval/report.h"
 #include "simile/experiment/paper_table.h"
 #include "simile/metric/significance.h"
 
@@ -56,6 +58,7 @@ struct TableCell {
   std::vector<int64_t> seeds;
   std::vector<double> values;        // one per seed; fractions
   std::vector<std::string> folders;  // of the runs; empty for baselines
+  bool is_per_seed = false;          // a baseline that depends on the seed: a random start
   std::optional<double> best;        // the value of the seed that is best on dev, where asked for
   double best_on_dev = 0;
   int64_t start_kept = 0;            // runs whose model is the one they began with
@@ -70,8 +73,9 @@ struct TableCell {
 enum class ClaimVerdict { kUndecided, kHolds, kDoesNotHold };
 std::string name_of(ClaimVerdict verdict);
 
-struct JudgedClaim : PairedTest {  // b: the row that is claimed to be above
-  size_t claim = 0, column = 0;    // places in the table's lists
+struct JudgedClaim : PairedTest {   // b: the row that is claimed to be better, `above`
+  size_t claim = 0, column = 0;     // places in the table's lists
+  Better better = Better::kHigher;  // of the column's figures
   std::optional<double> paper_difference;
   size_t seeds = 0;                   // that both rows have
   std::optional<AdjustedP> adjusted;  // of t_test, for the number of claims
@@ -82,10 +86,10 @@ struct JudgedClaim : PairedTest {  // b: the row that is claimed to be above
   std::string verdict_words() const;
 };
 
-// Judges a difference that is claimed to be above 0; without an interval by the t-test alone.
-// Without `adjusted` it is undecided.
+// Judges a difference that is claimed to be above 0, or below it where lower is better; without an
+// interval by the t-test alone. Without `adjusted` it is undecided.
 ClaimVerdict judge(double difference, const std::optional<AdjustedP>& adjusted,
-                   const std::optional<Interval>& interval);
+                   const std::optional<Interval>& interval, Better better = Better::kHigher);
 
 // All pairs of rows that the paper orders in a column; there is none for a column that it does
 // not. The paper's order holds (does not hold) where tau is above (below) 0 with p < 0.05.
@@ -117,8 +121,9 @@ struct Reproduction {
 
 // Trains the unfinished runs of each table and reads the others (with `show` it only reads); also
 // writes NAME.txt, NAME.md, NAME.json and NAME.svg to each table's folder, which is OUT for one
-// table and OUT/NAME for several. Errors: ErrorKind::kUsage for options that make no sense;
-// ErrorKind::kRecipe for a table that cannot be read; ErrorKind::kInterrupted.
+// table and OUT/NAME for several. Errors: ErrorKind::kUsage for options that make no sense and for
+// two tables with one folder; ErrorKind::kRecipe for a table that cannot be read;
+// ErrorKind::kInterrupted.
 std::vector<Reproduction> reproduce(const std::vector<std::string>& tables,
                                     const ReproduceOptions& options, EventSink& events);
 

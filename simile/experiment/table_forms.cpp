@@ -96,6 +96,7 @@ std::string table_command(const Reproduction& result) {
   add("--data", options.data);
   add("--model", options.model);
   add("--settings", options.settings);
+  add("--device", options.device);
   add("--runs", fmt::format("{}", options.runs));
   if (options.limit > 0) add("--limit", fmt::format("{}", options.limit));
   if (options.show) {
@@ -112,6 +113,7 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
   if (judged.seeds > 0) {
     parts.push_back(fmt::format("{}, {} {}", signed_figure(column, judged.difference), judged.seeds,
                                 judged.seeds == 1 ? "seed" : "seeds"));
+    if (judged.better == Better::kLower) parts.emplace_back("lower is better");
   }
   if (judged.t_test) {
     std::string p = fmt::format("{} (t), {} (permutation)", show_p_equation(judged.t_test->p),
@@ -282,6 +284,7 @@ Json claim_json(const Reproduction& result, const JudgedClaim& judged) {
                {"paper_difference", optional_json(judged.paper_difference)},
                {"seeds", judged.seeds}};
   if (judged.seeds > 0) json["difference"] = judged.difference;
+  if (judged.better == Better::kLower) json["better"] = "lower";
   if (judged.t_test) json["t_test_p"] = judged.t_test->p;
   if (judged.permutation) json["permutation_p"] = judged.permutation->p;
   if (judged.adjusted) {

@@ -105,6 +105,24 @@ TEST(TableForms, ClaimsStandInAMatrixWithTheirCorrectedVerdicts) {
             HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
 }
 
+TEST(TableForms, AClaimSaysThatLowerIsBetter) {
+  Reproduction result = two_rows();
+  result.asked = "own";
+  result.options.device = "cuda";
+  result.table.claims = {{"Second wins", "second", "a | b"}};
+  JudgedClaim judged;
+  judged.seeds = 2;
+  judged.difference = -0.3;
+  result.claims = {judged};
+  EXPECT_THAT(result.to_text(), HasSubstr("Second wins (MAP): -30.00, 2 seeds\n"));
+  EXPECT_THAT(result.to_json(), Not(HasSubstr("\"better\"")));
+  result.claims[0].better = Better::kLower;
+  EXPECT_THAT(result.to_text(), HasSubstr("Second wins (MAP): -30.00, 2 seeds; lower is better\n"));
+  EXPECT_THAT(result.to_json(),
+              AllOf(HasSubstr("\"better\": \"lower\""),
+                    HasSubstr("\"command\": \"simile reproduce own --device cuda --runs 0\"")));
+}
+
 TEST(TableForms, ADrawingShowsRowsAgainstTheMeanOfRows) {
   Reproduction result = two_rows();
   result.table.title = "a \"title\"";

@@ -46,6 +46,12 @@ bool is_complete(const TableRun& run) {
 
 }  // namespace
 
+bool depends_on_seed(const std::string& baseline, const TrainOptions& recipe) {
+  const bool is_start = baseline.find("untrained") != std::string::npos ||
+                        baseline.find("zero-shot") != std::string::npos;
+  return is_start && (recipe.model.empty() || !recipe.heads.empty());
+}
+
 std::string TableData::of(const TableSet& set) const {
   return is_fetched && set.recipe.find("data") != nullptr ? "" : folder;
 }
@@ -159,11 +165,13 @@ void TableRuns::plan() {
     for (size_t row = 0; row < table_.rows.size(); ++row) {
       if (!table_.rows[row].is_trained()) continue;
       for (const std::string& set : table_.rows[row].sets) {
-        const bool has_baselines = seed == 1 && !has(with_baselines, set);
-        runs_.push_back(plan_one(row, set, seed, has_baselines));
-        if (!runs_.back().run) continue;
-        if (has_baselines) with_baselines.push_back(set);
-        runs_.back().outcome = read_outcome(*runs_.back().run);
+        TableRun& run = runs_.emplace_back(plan_one(row, set, seed, false));
+        if (!run.run) continue;
+        if ((seed == 1 || needs_start(*run.run)) && !has(with_baselines, set)) {
+          run = plan_one(row, set, seed, true);
+          with_baselines.push_back(set);
+        }
+        run.outcome = read_outcome(*run.run);
       }
     }
   }
@@ -244,10 +252,12 @@ void TableRuns::complete_one(TableRun& run, size_t number, size_t count) {
 // If the run that computes a set's baselines failed, the next run of the set computes them too;
 // only one, because all would fail if the baselines do.
 bool TableRuns::share_baselines(TableRun& run) {
-  if (run.run->with_baselines || sharing_.count(run.set) > 0) return false;
+  const bool is_per_seed = needs_start(*run.run);
+  const std::pair<std::string, int64_t> group(run.set, is_per_seed ? run.seed : 0);
+  if (run.run->with_baselines || sharing_.count(group) > 0) return false;
   bool has_failed = false;
   for (const TableRun& other : runs_) {
-    if (other.set != run.set || !other.run) continue;
+    if (other.set != run.set || !other.run || (is_per_seed && other.seed != run.seed)) continue;
     if (other.outcome.has_baselines) return false;
     has_failed = has_failed ||
                  (other.run->with_baselines && other.outcome.state == RunOutcome::State::kFailed);
@@ -255,9 +265,16 @@ bool TableRuns::share_baselines(TableRun& run) {
   if (!has_failed) return false;
   TableRun shared = plan_one(run.row, run.set, run.seed, true);
   if (!shared.run) return false;
-  sharing_.insert(run.set);
+  sharing_.insert(group);
   run.run = std::move(shared.run);
   return true;
+}
+
+// Whether a row of the table shows the random start that the run has with its seed.
+bool TableRuns::needs_start(const PlannedRun& run) const {
+  return std::any_of(table_.rows.begin(), table_.rows.end(), [&run](const TableRow& row) {
+    return depends_on_seed(row.baseline, run.options);
+  });
 }
 
 }  // namespace simile

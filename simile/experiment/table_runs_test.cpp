@@ -90,6 +90,49 @@ TEST_F(TableRunsTest, AllRowsHaveTheirFirstSeedBeforeTheSecond) {
   EXPECT_THAT(warnings_.told[0], HasSubstr("the rows First"));
 }
 
+TEST_F(TableRunsTest, ARandomStartIsEvaluatedWithEachSeed) {
+  const std::string own = read_file(path("own.yaml"));
+  write("start.yaml", own + "  - {label: Start, baseline: untrained}\n");
+  table_ = read_paper_table(path("start.yaml"));
+  for (const TableRun& run : plan()) {
+    if (!run.run) continue;
+    EXPECT_EQ(run.run->with_baselines, run.row == 0) << run.seed;
+  }
+}
+
+TEST(DependsOnSeed, AStartWithRandomWeightsAlone) {
+  TrainOptions recipe;
+  EXPECT_TRUE(depends_on_seed("untrained", recipe));
+  EXPECT_TRUE(depends_on_seed("hybrid:untrained", recipe));
+  EXPECT_FALSE(depends_on_seed("bm25", recipe));
+  EXPECT_FALSE(depends_on_seed("", recipe));
+  recipe.model = "simile-mini-3";
+  EXPECT_FALSE(depends_on_seed("zero-shot", recipe));
+  recipe.heads.resize(1);
+  EXPECT_TRUE(depends_on_seed("zero-shot", recipe));
+}
+
+TEST_F(TableRunsTest, TwoTablesWithOneFolderAreRefused) {
+  const std::string own = read_file(path("own.yaml"));
+  for (const char* folder : {"a", "b"}) {
+    make_folders(path(folder));
+    write(std::string(folder) + "/own.yaml", own);
+  }
+  options_.data = path("sets");
+  for (const std::string& out : {std::string(), path("runs")}) {
+    options_.out = out;
+    try {
+      reproduce({path("a/own.yaml"), path("b/own.yaml")}, options_, warnings_);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      EXPECT_THAT(error.what(), HasSubstr("a/own.yaml' and '" + path("b/own.yaml") +
+                                          "' would both have their runs in '"));
+    }
+  }
+  EXPECT_FALSE(folder_exists(path("runs")));
+}
+
 TEST_F(TableRunsTest, SharesRowsAndSetsChoose) {
   options_.rows = "2/2";
   for (const TableRun& run : plan()) EXPECT_EQ(run.is_ours, run.row == 1);

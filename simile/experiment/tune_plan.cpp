@@ -235,11 +235,9 @@ class PlanReader {
 
   // Trials have the recipe's seed, one run each, no tests and what a search saves.
   static void check_has_effect(const std::string& path, const ConfigNode& node) {
+    check_may_vary(path, node, {"name", "seed", "runs", "folds", "tests", "baselines"}, "searched",
+                   "trials");
     const std::string first = path.substr(0, path.find('.'));
-    for (const char* idle : {"name", "seed", "runs", "folds", "tests", "baselines"}) {
-      if (first != idle) continue;
-      fail_at(node, "'{}' cannot be searched: it is the same in all trials", path);
-    }
     if (first != "keep_states" && !starts_with(first, "save_")) return;
     fail_at(node, "'{}' cannot be searched: a search decides what is saved", path);
   }

@@ -190,7 +190,10 @@ class Tuner {
     for (;;) {
       const FileLock lock = lock_run(folder_of(trial.number));
       if (reload(trial)) return;
-      if (lock.is_held()) return write_trial(journal_of(trial.number), search_, trial);
+      if (lock.is_held()) {
+        remove_half_written(journal_of(trial.number));
+        return write_trial(journal_of(trial.number), search_, trial);
+      }
       scheduler_.wait();
     }
   }
@@ -331,6 +334,7 @@ class Tuner {
     if (pauses && has_stopped(trial.values, rule)) return true;
     const FileLock lock = lock_run(trial.folder);
     if (!lock.is_held()) return false;
+    remove_half_written(journal_of(trial.number));
     reload(trial);  // what the process noted that had it before
     return trial.state != Trial::State::kOpen || train_trial(trial, rule, pauses, lock);
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simile/experiment/planned_run.h"
@@ -39,9 +40,14 @@ struct TableData {
 // ErrorKind::kUsage, and kInput if there is no such folder.
 TableData find_table_data(const PaperTable& table, const std::string& data);
 
+// Whether a baseline is a start whose figures differ from seed to seed: one with random weights, of
+// the encoder or of a head.
+bool depends_on_seed(const std::string& baseline, const TrainOptions& recipe);
+
 class TableRuns {
  public:
-  // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. Reports
+  // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. The
+  // first run of a set computes its baselines, with every seed if depends_on_seed(). Reports
   // missing sets and files with the rows that need them, and how many finished runs are out of date
   // or lack a model that should be kept. `options` must have runs and out; its data, model and
   // settings are ignored. All arguments are kept by reference. Errors: ErrorKind::kUsage if the
@@ -63,6 +69,7 @@ class TableRuns {
   void warn_of_runs() const;
   void complete_one(TableRun& run, size_t number, size_t count);
   bool share_baselines(TableRun& run);
+  bool needs_start(const PlannedRun& run) const;
 
   const PaperTable& table_;
   const TableSettings* settings_;
@@ -74,7 +81,8 @@ class TableRuns {
   int64_t share_ = 1, shares_ = 1;  // of --rows
   ContentHashes hashes_;
   std::vector<TableRun> runs_;
-  std::set<std::string> sharing_;  // sets whose baselines another run than the first was given
+  // Sets whose baselines another run than the first was given, with the seed if needs_start().
+  std::set<std::pair<std::string, int64_t>> sharing_;
 };
 
 }  // namespace simile
