@@ -66,6 +66,20 @@ std::string scope_path(const std::string& model, const std::string& head) {
   return join_path(model, "heads/" + head + "/scope.json");
 }
 
+// The weights and the scope.
+Head read_head(const ModelFolder& model, const SavedHead& saved) {
+  const int64_t H = model.settings.embedding_size();
+  Head head(saved.settings, H, read_head_weights(saved, H));
+  const std::string path = scope_path(model.path, saved.settings.name);
+  if (file_exists(path)) read_json_options(read_file(path), path, head.scope.emplace());
+  for (size_t c = 0; head.scope && c < head.scope->means.size(); ++c) {
+    SIMILE_CHECK(static_cast<int64_t>(head.scope->means[c].size()) == H, ErrorKind::kInput,
+                 "{}: expected means of {} numbers, the model's embedding size, found {}", path, H,
+                 head.scope->means[c].size());
+  }
+  return head;
+}
+
 Matrix<float> multiply(const Matrix<float>& x, const PackedMatrix& weight, const float* bias) {
   Matrix<float> y(x.rows, weight.columns());
   weight.multiply(x.values.data(), x.rows, bias, y.values.data());
@@ -102,10 +116,11 @@ Matrix<float> Head::features(const Matrix<float>& u, const Matrix<float>& v, int
     } else if (settings_.kind == "cosine") {
       *x.row(i) = cosine(left, v.row(begin + i), H_);
     } else {
-      const float* const right = v.row(begin + i);  // [u; v; |u - v|]
+      const float* const right = v.row(begin + i);  // [u; v; |u - v|] or [u; v]
       std::copy(left, left + H_, x.row(i));
       std::copy(right, right + H_, x.row(i) + H_);
-      for (int64_t j = 0; j < H_; ++j) x.row(i)[2 * H_ + j] = std::abs(left[j] - right[j]);
+      for (int64_t j = 0; settings_.difference && j < H_; ++j)
+        x.row(i)[2 * H_ + j] = std::abs(left[j] - right[j]);
     }
   }
   return x;
@@ -166,11 +181,8 @@ Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<flo
 }
 
 std::vector<Head> load_heads(const ModelFolder& model) {
-  const int64_t H = model.settings.embedding_size();
   std::vector<Head> heads;
-  for (const SavedHead& head : model.heads) {
-    heads.emplace_back(head.settings, H, read_head_weights(head, H));
-  }
+  for (const SavedHead& head : model.heads) heads.push_back(read_head(model, head));
   return heads;
 }
 
@@ -213,17 +225,8 @@ void write_class_scope(const std::string& model, const std::string& head, const 
 Head load_head(const ModelFolder& model, const std::string& name) {
   std::vector<HeadSettings> heads;
   for (const SavedHead& head : model.heads) heads.push_back(head.settings);
-  const size_t i = find_head(heads, name, fmt::format("the model '{}'", model.path));
-  const int64_t H = model.settings.embedding_size();
-  Head head(heads[i], H, read_head_weights(model.heads[i], H));
-  const std::string path = scope_path(model.path, heads[i].name);
-  if (file_exists(path)) read_json_options(read_file(path), path, head.scope.emplace());
-  for (size_t c = 0; head.scope && c < head.scope->means.size(); ++c) {
-    SIMILE_CHECK(static_cast<int64_t>(head.scope->means[c].size()) == H, ErrorKind::kInput,
-                 "{}: expected means of {} numbers, the model's embedding size, found {}", path, H,
-                 head.scope->means[c].size());
-  }
-  return head;
+  return read_head(model,
+                   model.heads[find_head(heads, name, fmt::format("the model '{}'", model.path))]);
 }
 
 ModuleChain::ModuleChain(const std::vector<ModuleSettings>& modules) {

@@ -103,10 +103,11 @@ Matrix<double> head_probabilities(const HeadSettings& settings, const Matrix<flo
 void softmax(const float* logits, int64_t k, double* out);
 double sigmoid(double z);
 
-// Heads of a model folder, weights included. Errors: see read_head_weights().
+// Heads of a model folder, with their weights and scopes. Errors (kInput): see read_head_weights();
+// a scope that is not JSON or of another size.
 std::vector<Head> load_heads(const ModelFolder& model);
 
-// One of them, with its scope; an empty name means the only one. Errors (kRecipe): no such head, or
+// One of them; an empty name means the only one. Errors (kRecipe): no such head, or
 // no or several heads where the name is empty; the message names those the model has.
 Head load_head(const ModelFolder& model, const std::string& name);
 

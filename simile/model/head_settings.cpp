@@ -18,6 +18,7 @@ constexpr double kMostDropout = 0.9;
 
 const std::vector<std::string> kInputs = {"single", "pair", "joint"};
 const std::vector<std::string> kOutputs = {"classes", "probability", "score"};
+const std::vector<std::string> kSides = {"both", "first"};
 
 struct HeadKind {
   const char* name;
@@ -44,6 +45,9 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
 }
 
 bool is_affine(const HeadSettings& s) { return s.kind == "l1" || s.kind == "cosine"; }
+
+// Two vectors as the features of linear layers: concat, and mlp of a pair.
+bool joins_vectors(const HeadSettings& s) { return s.input == "pair" && !is_affine(s); }
 
 [[noreturn]] void fail(const HeadSettings& s, const std::string& message) {
   throw_error(ErrorKind::kRecipe, "head '{}': {}", s.name, message);
@@ -109,7 +113,12 @@ void HeadSettings::visit(OptionVisitor& v) {
   v.field("width", width,
           {"outputs of an mlp's inner layers; 0: the encoder's hidden size", "", 0,
            static_cast<double>(kMostWidth)});
+  v.field("difference", difference,
+          {"concat or mlp of pairs: read the absolute difference of the vectors, too"});
   v.field("dropout", dropout, {"dropout of the input of every linear layer", "", 0, kMostDropout});
+  v.field(
+      "dropout_side", dropout_side,
+      choice_info("concat or mlp of pairs: whose vector has the first layer's dropout", kSides));
 }
 
 void check_head(const HeadSettings& s) {
@@ -120,6 +129,11 @@ void check_head(const HeadSettings& s) {
     fail(s, "'name' should be 1 to 100 letters, digits, - and _: it becomes a folder");
   check_kind(s);
   check_output(s);
+  check_choice(s, "dropout_side", s.dropout_side, kSides);
+  if (!joins_vectors(s) && (!s.difference || s.dropout_side != "both"))
+    fail(s, fmt::format("'difference' and 'dropout_side' need kind concat or mlp of input pair, "
+                        "found kind {} of input {}",
+                        s.kind, s.input));
   if (s.layers < 1 || s.layers > kMostLayers)
     fail(s, fmt::format("'layers' should be between 1 and {}, found {}", kMostLayers, s.layers));
   if (s.width < 0 || s.width > kMostWidth)
@@ -168,7 +182,8 @@ std::vector<int32_t> match_classes(const std::vector<std::string>& names,
 bool head_takes_pairs(const HeadSettings& settings) { return settings.input != "single"; }
 
 std::vector<int64_t> head_widths(const HeadSettings& settings, int64_t H) {
-  std::vector<int64_t> widths = {is_affine(settings) ? 1 : settings.input == "pair" ? 3 * H : H};
+  std::vector<int64_t> widths = {is_affine(settings) ? 1 : H};
+  if (joins_vectors(settings)) widths[0] = settings.difference ? 3 * H : 2 * H;
   const int64_t inner = settings.kind == "mlp" ? settings.layers - 1 : 0;
   widths.insert(widths.end(), static_cast<size_t>(inner), settings.width > 0 ? settings.width : H);
   const bool classes = settings.output == "classes";

@@ -10,17 +10,20 @@
 //   mlp      pair            [u; v; |u - v|]      [3H]  `layers`
 //   mlp      single, joint   u                    [H]   `layers`
 //
+// With difference = false, x of a pair's concat and mlp is [u; v] [2H].
+//
 //   logits = W_n relu(... relu(W_1 x + b_1) ...) + b_n,   W_i [out, in]
 //
 // A single text has the embedding u; a pair has u and v; a joint input is a pair encoded as one
 // sequence, [CLS] a [SEP] b [SEP], with the embedding u. In training, dropout applies to the input
-// of every layer, the first included; l1 and cosine have none, since they have one feature.
+// of every layer, the first included; l1 and cosine have none, since they have one feature. With
+// dropout_side = first, the input of a pair's first layer has it on u alone.
 //
 // Weights are one flat array in the order of head_layout(), in inference and training alike.
 //
 // Source: Chang, Alate and Grover, "That was smooth" (l1, cosine and concat; dropout before the
 // classifier); Hanson, Kothari and Zhu, PolarBERT (several layers with dropout before and between,
-// combined inputs); concat is the classification objective of Reimers and Gurevych 2019, section 3.
+// combined inputs, [u; v] and dropout of one side); concat is the classification objective of Reimers and Gurevych 2019, section 3.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +44,9 @@ struct HeadSettings {
   std::vector<std::string> class_names;  // only with output classes: k names
   int64_t layers = 2;                    // mlp: linear layers
   int64_t width = 0;                     // mlp: outputs of the inner layers; 0: H
+  bool difference = true;                // concat and mlp of a pair: |u - v| among the features
   double dropout = 0.1;
+  std::string dropout_side = "both";  // concat and mlp of a pair: both or first
 
   void visit(OptionVisitor& v);
 };

@@ -86,6 +86,15 @@ TEST(HeadSettings, WhatCannotBeIsNamed) {
   s = make_head("mlp", "single");
   s.dropout = std::nan("");
   expect_error(s, "'dropout'");
+  s = make_head("cosine", "pair");
+  s.difference = false;
+  expect_error(s, "'difference' and 'dropout_side' need kind concat or mlp of input pair");
+  s = make_head("mlp", "joint");
+  s.dropout_side = "first";
+  expect_error(s, "found kind mlp of input joint");
+  s = make_head("concat", "pair");
+  s.dropout_side = "second";
+  expect_error(s, "'dropout_side' should be one of both, first");
 }
 
 TEST(HeadSettings, NamesOfHeadsDiffer) {
@@ -101,6 +110,9 @@ TEST(HeadSettings, LayoutIsWeightAndBiasOfEachLayer) {
   HeadSettings s = make_head("mlp", "pair");
   s.layers = 3;
   EXPECT_THAT(head_widths(s, 8), ElementsAre(24, 8, 8, 1));
+  s.difference = false;
+  EXPECT_THAT(head_widths(s, 8), ElementsAre(16, 8, 8, 1));
+  s.difference = true;
   s.width = 5;
   EXPECT_EQ(head_parameter_count(s, 8), 24 * 5 + 5 + 5 * 5 + 5 + 5 + 1);
   const std::vector<ParameterSlot> layout = head_layout(s, 8);

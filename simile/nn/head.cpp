@@ -96,7 +96,8 @@ Tensor features(const HeadSettings& settings, const Tensor& u, const Tensor& v) 
   if (settings.kind == "cosine") return cosines(u, v);
   const Tensor distances = (u - v).abs();
   if (settings.kind == "l1") return row_sums(distances) * (-1.0 / static_cast<double>(u.size(1)));
-  return torch::cat({u, v, distances}, 1);
+  return torch::cat(
+      settings.difference ? std::vector<Tensor>{u, v, distances} : std::vector<Tensor>{u, v}, 1);
 }
 
 // x with the mask of `layer`, of which x is rows first_row ...
@@ -128,7 +129,14 @@ Tensor compute_logits(const HeadSettings& settings, const Tensor& parameters, co
   const Tensor ones = torch::ones({u.size(0), 1}, u.options());
   for (size_t i = 0; i + 1 < slots.size(); i += 2) {
     const bool affine = !slots[i].decays;  // of l1 and cosine
-    if (!affine) x = drop(x, dropout, static_cast<int64_t>(i / 2), first_row);
+    if (!affine) {
+      // The first layer's input may have dropout on u alone, the first columns.
+      const bool one_side = i == 0 && settings.dropout_side == "first";
+      const int64_t width = one_side ? u.size(1) : x.size(1);
+      const Tensor dropped =
+          drop(x.narrow(1, 0, width), dropout, static_cast<int64_t>(i / 2), first_row);
+      x = one_side ? torch::cat({dropped, x.narrow(1, width, x.size(1) - width)}, 1) : dropped;
+    }
     // The bias as a product, so that its gradient, too, is a sum of one order.
     x = inner_products(x, tensors[i].view(slots[i].shape)) +
         inner_products(ones, tensors[i + 1].view({-1, 1}));

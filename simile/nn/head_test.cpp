@@ -169,6 +169,40 @@ TEST(HeadModule, DropoutKeepsTheExpectationAndDependsOnKeyAndStepAlone) {
   EXPECT_THROW(module.logits(u, v, {1.0, 5, 1}), Error);
 }
 
+TEST(HeadModule, WithoutTheDifferenceAPairIsBothVectors) {
+  constexpr int64_t H = 3;
+  HeadSettings settings = make_settings("concat");
+  settings.difference = false;
+  HeadModule module(settings, H);
+  {
+    torch::NoGradGuard guard;
+    module.parameters().copy_(torch::tensor({1., 2., 3., 10., 20., 30., 0.5}));
+  }
+  const Tensor u = torch::tensor({{1.f, 1.f, 2.f}}), v = torch::tensor({{1.f, 0.f, -1.f}});
+  EXPECT_FLOAT_EQ(module.logits(u, v).item<float>(), 9 - 20 + 0.5f);
+  const Head head(settings, H, module.to_host());
+  EXPECT_FLOAT_EQ(head.logits(to_matrix(u), to_matrix(v)).values[0], 9 - 20 + 0.5f);
+}
+
+TEST(HeadModule, DropoutOfOneSideLeavesTheOtherAsItIs) {
+  constexpr int64_t H = 16;
+  for (const bool difference : {true, false}) {
+    HeadSettings settings = make_settings("concat");
+    settings.difference = difference;
+    settings.dropout_side = "first";
+    HeadModule module = make_module(settings, H, torch::kDouble);
+    const Tensor u = randn(50, H, 1).requires_grad_(), v = randn(50, H, 2).requires_grad_();
+    const HeadDropout dropout{0.5, 5, 1};
+    const auto dropped = [&](const Tensor& left, const Tensor& right) {
+      return module.logits(left, right, dropout) - module.logits(left, right);
+    };
+    EXPECT_GT(dropped(u, v).abs().min().item<double>(), 1e-6);
+    EXPECT_LT(dropped(torch::zeros({50, H}, torch::kDouble), v).abs().max().item<double>(), 1e-12);
+    expect_gradients([&] { return module.logits(u, v, dropout); }, {u, v, module.parameters()},
+                     "first side");
+  }
+}
+
 TEST(HeadModule, CrossLogitsAreTheLogitsOfAllPairs) {
   constexpr int64_t m = 40, n = 70, H = 8;  // several blocks
   for (const char* kind : {"l1", "cosine", "concat", "mlp"}) {
