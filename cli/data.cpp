@@ -81,6 +81,7 @@ struct ModelArguments {
   void visit(OptionVisitor& v) {
     v.field("name", names,
             OptionInfo{"Model on the Hugging Face hub: ORG/NAME or ORG/NAME@REVISION"}
+                .required()
                 .one_or_more()
                 .named("name"));
   }

@@ -216,24 +216,6 @@ class TextSource {
   std::optional<TableReader> table_;
 };
 
-// A table read as a list gives its header and ids as texts.
-void warn_about_table(const EncodeArguments& arguments, Terminal& terminal) {
-  if (!arguments.column.empty() || !is_table(arguments.input) || is_json_lines(arguments.input)) {
-    return;
-  }
-  std::vector<std::string> names;
-  try {
-    names = read_table_header(arguments.input, arguments.table);
-  } catch (const Error&) {
-    return;  // a list after all, or what reading it will tell
-  }
-  if (names.size() < 2) return;
-  terminal.warning(fmt::format(
-      "{}: every line is embedded whole, the first one too, though its name is that of a table and "
-      "its first line has {} fields ({}); --column NAME embeds one column",
-      arguments.input, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80)));
-}
-
 std::optional<ShardSelection> select_shard(const EncodeArguments& arguments,
                                            EmbeddingFormat format) {
   if (arguments.shard.empty()) return std::nullopt;
@@ -361,7 +343,11 @@ class Encoding {
 
 void encode(EncodeArguments arguments, Terminal& terminal) {
   if (arguments.no_normalize) arguments.encode.normalize = false;
-  warn_about_table(arguments, terminal);
+  check_outputs({arguments.output}, {arguments.input});
+  if (arguments.column.empty()) {
+    warn_about_table(arguments.input, arguments.table, "embedded",
+                     "--column NAME embeds one column", terminal);
+  }
   try {
     Encoding(arguments, terminal).run();
   } catch (const Error& error) {

@@ -67,6 +67,11 @@ bool read_block(TextListReader& reader, bool takes_pairs, bool is_jsonl,
       item.text.resize(tab);
       item.has_pair = true;
     }
+    SIMILE_CHECK(takes_pairs || is_jsonl || item.text.find('\t') == std::string::npos,
+                 ErrorKind::kInput,
+                 "{}: the head takes single texts, found a tab; give a file with the texts alone, "
+                 "or .jsonl with \"text\"",
+                 where);
     SIMILE_CHECK(item.has_pair == takes_pairs, ErrorKind::kInput, "{}: the head takes {}, found {}",
                  where, takes_pairs ? "pairs" : "single texts",
                  takes_pairs ? "no 'pair'" : "a 'pair' beside the text");
@@ -107,6 +112,9 @@ void predict(const PredictArguments& arguments, Terminal& terminal) {
   TextListReader reader = open_texts(arguments.input);
   const bool takes_pairs = head_takes_pairs(head.settings());
   const bool is_jsonl = is_json_lines(arguments.input);
+  if (!takes_pairs) {
+    warn_about_table(arguments.input, {}, "read", "give a file with the texts alone", terminal);
+  }
   Output output("-");
   EncodeCounts counts;
   BlockProgress progress(terminal, "predict", 0, "texts");
@@ -194,6 +202,27 @@ std::vector<EvaluationOptions> chosen_tasks(EvaluateArguments& arguments) {
   return {arguments.data.values()};
 }
 
+// Refuses to replace what is read, before it is.
+void check_files(const EvaluateArguments& arguments,
+                 const std::vector<EvaluationOptions>& evaluations) {
+  std::vector<std::string> inputs = {arguments.run};
+  if (is_task_file(arguments.task)) inputs.push_back(arguments.task);
+  for (const EvaluationOptions& options : evaluations) {
+    const RankingDataOptions& ranking = options.ranking;
+    inputs.insert(inputs.end(), {options.data, options.dev, ranking.queries, ranking.corpus,
+                                 ranking.qrels, ranking.folder});
+    for (const char* name : {"corpus.jsonl", "queries.jsonl"}) {
+      if (!ranking.folder.empty()) inputs.push_back(join_path(ranking.folder, name));
+    }
+    inputs.insert(inputs.end(), options.seen.begin(), options.seen.end());
+  }
+  std::vector<std::string> outputs = {arguments.output, arguments.predictions};
+  if (ends_with(arguments.predictions, ".trec")) {
+    outputs.push_back(query_table_file(arguments.predictions));
+  }
+  check_outputs(outputs, inputs);
+}
+
 // by_task[i][m] is the report of model m. Returns the means of kinds of task with several sets.
 std::vector<Report> mean_reports(const std::vector<std::vector<Report>>& by_task) {
   std::vector<Report> means;
@@ -242,7 +271,9 @@ void check_hybrid_options(const EvaluateArguments& arguments, Terminal& terminal
 
 std::vector<Report> evaluate_models(EvaluateArguments& arguments, Terminal& terminal) {
   std::vector<std::unique_ptr<Task>> tasks;
-  for (const EvaluationOptions& options : chosen_tasks(arguments)) {
+  const std::vector<EvaluationOptions> chosen = chosen_tasks(arguments);
+  check_files(arguments, chosen);
+  for (const EvaluationOptions& options : chosen) {
     tasks.push_back(load_task(options));
     for (const std::string& warning : tasks.back()->warnings()) terminal.warning(warning);
     for (const std::string& note : tasks.back()->notes()) terminal.info(note);
@@ -295,6 +326,7 @@ Report evaluate_run_file(const EvaluateArguments& arguments) {
   check_dataset_options(arguments, "--run", {"--qrels", "--metrics", "--ties", "--gain", "--name"});
   SIMILE_CHECK(!options.ranking.qrels.empty(), ErrorKind::kUsage,
                "--run needs --qrels, the judgements to score it by");
+  check_files(arguments, {options});
   Predictions predictions;
   Report report =
       evaluate_run(arguments.run, options.ranking.qrels, parse_ranking_metrics(options.metrics),

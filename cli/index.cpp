@@ -137,6 +137,9 @@ struct ImportArguments : IndexArguments {
     v.field("model", options.model,
             {std::string(kModelHelp) +
              " whose vectors they are; the one that FILE.index.json names by default"});
+    v.field("dimensions", options.dimensions,
+            {"The vectors are the first so many numbers of the model's; all of them by default", "",
+             1});
     v.field("overwrite", options.overwrite, {"Replace the index in the folder"});
     v.field("vectors", vectors, vectors_info());
     options.search.visit(v);

@@ -12,7 +12,10 @@
 
 #include "cli/command.h"
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 #include "simile/core/parallel.h"
+#include "simile/data/reader.h"
+#include "simile/report/run_folder.h"
 #include "simile/text/utf8.h"
 
 namespace simile::cli {
@@ -89,6 +92,42 @@ TextListReader open_texts(const std::string& input, const std::string& encoding)
   stream.clear();
   stream.exceptions(std::ios::badbit);  // lets what underflow() throws pass
   return TextListReader(stream, "stdin", false, options);
+}
+
+void warn_about_table(const std::string& input, const TableOptions& table, const std::string& done,
+                      const std::string& advice, Terminal& terminal) {
+  if (!is_table(input) || is_json_lines(input)) return;
+  std::vector<std::string> names;
+  try {
+    names = read_table_header(input, table);
+  } catch (const Error&) {
+    return;  // a list after all, or what reading it will tell
+  }
+  if (names.size() < 2) return;
+  terminal.warning(fmt::format(
+      "{}: every line is {} whole, the first one too, though its name is that of a table and its "
+      "first line has {} fields ({}); {}",
+      input, done, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80),
+      advice));
+}
+
+void check_outputs(const std::vector<std::string>& outputs,
+                   const std::vector<std::string>& inputs) {
+  const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_file(outputs[i])) continue;
+    check_no_part_of_run(outputs[i]);
+    for (const std::string& input : inputs) {
+      if (is_file(input)) check_not_read(outputs[i], input);
+    }
+    for (size_t j = 0; j < i; ++j) {
+      SIMILE_CHECK(!is_file(outputs[j]) || std::filesystem::weakly_canonical(outputs[j]) !=
+                                               std::filesystem::weakly_canonical(outputs[i]),
+                   ErrorKind::kUsage,
+                   "'{}' would be written twice, with different contents; give two names",
+                   outputs[i]);
+    }
+  }
 }
 
 void check_any_text(int64_t texts, const ReadReport& report) {

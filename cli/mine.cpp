@@ -244,6 +244,8 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
                ErrorKind::kUsage, "--oversample belongs to --format labelled-pair");
   check_model_options({arguments.model}, arguments.encode);
   check_idle_options(arguments);
+  check_outputs({arguments.output}, {arguments.data.path, arguments.ranking.corpus,
+                                     arguments.ranking.queries, arguments.ranking.qrels});
   const TextMining mining = read_texts_to_mine(arguments, terminal);
   const TextMiningPlan plan = plan_text_mining(mining);
   const MinedNegatives mined = mine(arguments, plan, terminal);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that look at runs: compare and report.
 #include "cli/command.h"
+#include "cli/input.h"
 #include "simile/report/comparison.h"
 #include "simile/report/html_report.h"
 
@@ -45,6 +46,7 @@ struct ReportArguments {
 };
 
 void report(const ReportArguments& arguments, Terminal& terminal) {
+  check_outputs({arguments.output}, {});
   write_result(html_report(arguments.runs, arguments.options), arguments.output);
   if (arguments.output != "-") terminal.info("wrote " + arguments.output);
 }

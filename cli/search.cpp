@@ -244,14 +244,18 @@ void check_arguments(const Arguments& arguments) {
                      static_cast<int>(request.like.has_value());
   SIMILE_CHECK(asked == 1 || (asked == 0 && !arguments.vector.empty()), ErrorKind::kUsage,
                "give one of --query TEXT, --queries FILE, --like ID and --vector FILE");
+  SIMILE_CHECK(arguments.query.empty() || !is_blank(arguments.query), ErrorKind::kUsage,
+               "--query '{}' has only spaces; give a text", arguments.query);
   SIMILE_CHECK(!request.like || !request.rerank, ErrorKind::kUsage,
                "--rerank needs the text of a query; --like has none");
   SIMILE_CHECK(!request.rerank_hits || request.rerank, ErrorKind::kUsage,
                "--rerank-hits is for --rerank MODEL");
   if (request.filter) MetadataFilter(*request.filter);
-  SIMILE_CHECK(request.hits_to_find() >= request.hits_shown(), ErrorKind::kUsage,
-               "--rerank-hits {}: --top-k {} are to be shown; expected as many or more",
-               request.hits_to_find(), request.hits_shown());
+  SIMILE_CHECK(
+      request.hits_to_find() >= request.hits_shown(), ErrorKind::kUsage,
+      "--rerank-hits {}: {} hits are to be shown or skipped (--offset, --top-k); expected as "
+      "many or more, the same number for every page",
+      request.hits_to_find(), request.hits_shown());
 }
 
 void run(Arguments& arguments, bool json, Terminal& terminal) {

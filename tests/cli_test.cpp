@@ -46,6 +46,20 @@ TEST_F(CliTest, RecipesAndTaskFilesTakeVariantsAndAFolderOfData) {
   expect_error("simile evaluate --model bm25 --task sts --data pairs.tsv data=.", 2, "'data=.'");
 }
 
+TEST_F(CliTest, WhatACommandReadsIsNotItsOutput) {
+  const std::string pairs = read_file(path("pairs.tsv"));
+  const std::string evaluate = "simile evaluate --model bm25 --task sts --data pairs.tsv ";
+  expect_error(evaluate + "--predictions pairs.tsv", 2, "would be replaced");
+  expect_error(evaluate + "--output ./pairs.tsv", 2, "would be replaced");
+  expect_error(evaluate + "--output a.tsv --predictions a.tsv", 2, "written twice");
+  expect_error("simile mine --model bm25 --data pairs.tsv --output pairs.tsv", 2,
+               "would be replaced");
+  write("texts.jsonl", "{\"text\": \"a\"}\n");
+  expect_error("simile encode --model $M --input texts.jsonl --output texts.jsonl", 2,
+               "would be replaced");
+  EXPECT_EQ(read_file(path("pairs.tsv")), pairs);
+}
+
 TEST_F(CliTest, EncodesTextsToEveryFormat) {
   const Outcome lines = shell("simile encode --model $M --input texts.txt");
   EXPECT_EQ(lines.code, 0) << lines.err;

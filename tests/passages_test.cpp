@@ -246,6 +246,12 @@ TEST_F(PassagesTest, WhatCannotBeImportedIsNamed) {
   refuse(good + good, "v.jsonl:2: the id \"a\" stands in line 1 already");
   refuse(good + R"({"id":"b","text":"x","vector":[1,2]})" + "\n",
          "v.jsonl:2: a vector of 2 numbers; those before have 32");
+  refuse(R"({"id":"b","text":"x","vector":[1,0]})",
+         "v.jsonl: vectors of 2 numbers, expected 32 of the model");
+  expect_error(import + "v.jsonl --dimensions 3", 3, "vectors of 2 numbers, expected 3");
+  expect_error(import + "v.jsonl --dimensions 33", 2, "have 32 numbers");
+  EXPECT_EQ(shell("simile index import --index cut --model $M --from v.jsonl --dimensions 2").code,
+            0);
   refuse(R"({"id":"b","text":"x","vector":[1,"2"]})", "something other than numbers");
   refuse(R"({"id":"b","text":"x","vector":[1e39]})", "no finite float");
   refuse(R"({"id":"b","text":"x"})", "is no list of numbers");

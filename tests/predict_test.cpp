@@ -117,6 +117,9 @@ TEST_F(PredictTest, ATextUnlikeEveryClassHasNone) {
   const Head head = load_head(open_model_folder(path("model"), silent_events()), "mood");
   EXPECT_EQ(head.scope->means, scope.means);
   EXPECT_EQ(head.scope->minimum_similarity, scope.minimum_similarity);
+  for (const Head& each : load_heads(open_model_folder(path("model"), silent_events()))) {
+    EXPECT_EQ(each.scope.has_value(), each.settings().name == "mood") << each.settings().name;
+  }
 
   const std::vector<double> similar =
       scope.similarities(vectors({"hello world", "", "the quick brown fox"}));
@@ -143,6 +146,14 @@ TEST_F(PredictTest, ATextUnlikeEveryClassHasNone) {
   expect_error("--head mood --input texts.txt", 3, "expected means of");
   write("model/heads/mood/scope.json", "{}");
   expect_error("--head mood --input texts.txt", 3, "minimum_similarity");
+}
+
+TEST_F(PredictTest, ATableIsNotTakenForTexts) {
+  write("table.tsv", "text\tlabel\nhello world\tgood\n");
+  expect_error("--head mood --input table.tsv", 3, "table.tsv:1: the head takes single texts");
+  write("table.csv", "text,label\nhello world,good\n");
+  EXPECT_THAT(predict("--head mood --input table.csv").err,
+              HasSubstr("table.csv: every line is read whole"));
 }
 
 TEST_F(PredictTest, PairsAreTwoFieldsOfALineOrOfAnObject) {
@@ -271,7 +282,7 @@ TEST_F(PredictTest, HitsAreRankedAgainByAJointHead) {
               HasSubstr("\"search_score\":"));
   ShellTest::expect_error(search + "--rerank $M", 3, "cannot re-rank");
   ShellTest::expect_error(search + "--rerank model --rerank-hits 3", 2,
-                          "--rerank-hits 3: --top-k 10");
+                          "--rerank-hits 3: 10 hits are to be shown");
   ShellTest::expect_error(search + "--rerank-hits 3", 2, "--rerank-hits is for --rerank");
 }
 

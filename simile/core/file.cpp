@@ -122,15 +122,19 @@ void MappedFile::expect_jumps(bool jumps) const {
   if (data_ != nullptr) madvise(const_cast<char*>(data_), size_, jumps ? MADV_RANDOM : MADV_NORMAL);
 }
 
-AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), temporary_(temporary_name(path)), file_(std::fopen(temporary_.c_str(), "wb")) {
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  std::error_code ignored;
+  if (fs::is_symlink(path, ignored)) path_ = fs::weakly_canonical(path, ignored).string();
+  const bool replaces = !fs::exists(path_, ignored) || fs::is_regular_file(path_, ignored);
+  if (replaces) temporary_ = temporary_name(path_);
+  file_ = std::fopen((replaces ? temporary_ : path_).c_str(), "wb");
   if (file_ == nullptr) fail_write(path_, errno);
 }
 
 AtomicFile::~AtomicFile() {
   if (file_ == nullptr) return;
   std::fclose(file_);
-  unlink(temporary_.c_str());
+  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -145,8 +149,13 @@ void AtomicFile::rewrite_start(std::string_view bytes) {
 }
 
 void AtomicFile::commit() {
-  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail_write(path_, errno);
+  if (std::fflush(file_) != 0) fail_write(path_, errno);
+  if (!temporary_.empty() && fsync(fileno(file_)) != 0) fail_write(path_, errno);
   const int closed = std::fclose(std::exchange(file_, nullptr));
+  if (temporary_.empty()) {
+    if (closed != 0) fail_write(path_, errno);
+    return;
+  }
   if (closed != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int code = errno;
     unlink(temporary_.c_str());

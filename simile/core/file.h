@@ -51,8 +51,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// Writes `path` under a temporary name beside it; commit() flushes to disk and renames. Destroyed
-// without commit(), it leaves nothing behind and the old file as it was.
+// Writes `path`, or the file that it links to, under a temporary name beside it; commit() flushes to
+// disk and renames. Destroyed without commit(), it leaves nothing behind and the old file as it was.
+// What is no regular file (a device, a pipe) is written directly and stays what it is.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

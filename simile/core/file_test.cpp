@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
@@ -44,6 +46,24 @@ TEST_F(FileTest, AtomicFileReplacesOnlyOnCommit) {
   EXPECT_EQ(entries(), 1u);
   write_file_atomic(path, "new");
   EXPECT_EQ(read_file(path), "new");
+}
+
+TEST_F(FileTest, ALinkStaysALinkAndAPipeAPipe) {
+  const std::string target = join_path(folder_, "target"), link = join_path(folder_, "link"),
+                    pipe = join_path(folder_, "pipe");
+  write_file_atomic(target, "old");
+  fs::create_symlink("target", link);
+  write_file_atomic(link, "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(target), "new");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string seen;
+  std::thread reader([&] { seen = read_file(pipe); });
+  write_file_atomic(pipe, "through");
+  reader.join();
+  EXPECT_EQ(seen, "through");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(entries(), 3u);
 }
 
 TEST_F(FileTest, AtomicFolderReplacesOnlyOnCommit) {

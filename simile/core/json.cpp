@@ -89,6 +89,11 @@ class Watcher {
               foreign.empty() ? problem : "it " + foreign);
 }
 
+// The parser takes a zero byte for the end and would drop the rest.
+void check_no_zero(std::string_view text, const std::string& source) {
+  if (text.find('\0') != std::string_view::npos) fail_to_parse(text, source, "it has a zero byte");
+}
+
 // Builds the tree while the parser reads. Time: n log n of the names in an object.
 class ConfigReader : public nlohmann::json_sax<Json> {
  public:
@@ -172,6 +177,7 @@ class ConfigReader : public nlohmann::json_sax<Json> {
 
 Json parse_json(std::string_view text, const std::string& source,
                 const std::vector<JsonStream>& streams) {
+  check_no_zero(text, source);
   Watcher watcher(source, streams);
   Json json;
   try {
@@ -299,6 +305,7 @@ namespace simile {
 
 ConfigNode parse_json_config(std::string_view text, const std::string& source) {
   detail::ConfigReader reader(source);
+  detail::check_no_zero(text, source);
   if (!detail::Json::sax_parse(text.begin(), text.end(), &reader)) {
     detail::fail_to_parse(text, source, reader.problem());
   }

@@ -95,6 +95,10 @@ TEST(ParseJsonConfig, RefusesANameTwiceAnywhereAndWhatIsNoJson) {
   for (const char* bad : {"", "{\"a\":", "[1,]", "1 2", "NaN", "{a:1}", "\"\xff\""}) {
     EXPECT_THAT(error(bad), HasSubstr("body: not valid JSON")) << bad;
   }
+  const std::string zero("{\"a\":1}\0 more", 13);
+  EXPECT_EQ(error(zero), "body: not valid JSON: it has a zero byte");
+  EXPECT_EQ(error_of([&] { parse_json(zero, "file"); }),
+            "file: not valid JSON: it has a zero byte");
 }
 
 // Each name was once compared with all before it: this did not end within minutes.

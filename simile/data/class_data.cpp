@@ -148,7 +148,7 @@ PairDataset read_class_data(const PairDataOptions& options) {
       for (size_t column = 0; column + 1 < wanted.size(); ++column) reader.check_text(row, column);
       if (passed_over < options.skip) return;  // the classes are those of the rows that are used
       const std::string& label = row.fields.back();
-      if (label.empty()) reader.fail(row, wanted.size() - 1, "expected a class, found nothing");
+      if (is_blank(label)) reader.fail(row, wanted.size() - 1, "expected a class, found nothing");
       number = classes.number(label);
       if (number >= 0) return;
       reader.fail(row, wanted.size() - 1,

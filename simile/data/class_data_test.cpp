@@ -93,6 +93,8 @@ TEST(ClassData, ClassesGivenKeepTheirOrder) {
                         "'no'"));
   options.class_names = {"yes", "no", "yes"};
   EXPECT_THAT(error_with(options), HasSubstr("'yes' stands there twice"));
+  EXPECT_THAT(error_with(options_for(files.write("t.tsv", rows_of({"a", " "})))),
+              HasSubstr("t.tsv:3: column 'label': expected a class, found nothing"));
   EXPECT_THAT(error_with(options_for(files.write("t.tsv", rows_of({"a", ""})))),
               HasSubstr("t.tsv:3: column 'label': expected a class, found nothing"));
 }

@@ -151,6 +151,16 @@ int64_t CorpusReader::find(const std::string& id) const {
   return found == places_.end() ? -1 : found->second.position;
 }
 
+// Columns in another order would be misread.
+void check_qrels_header(const std::vector<std::string>& fields, const LineReader& lines) {
+  static const std::set<std::string> documents = {"doc_id", "doc-id", "corpus_id", "corpus-id"};
+  SIMILE_CHECK(documents.count(fields[1]) > 0 && (fields[2] == "relevance" || fields[2] == "score"),
+               ErrorKind::kInput,
+               "{}: expected the columns query_id, doc_id, relevance (or query-id, corpus-id, "
+               "score) in this order, found {}",
+               lines.where(), fmt::join(fields, ", "));
+}
+
 std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
   LineReader lines(path);
   std::vector<Judgement> judgements;
@@ -165,7 +175,10 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
     }
     if (std::exchange(first, false)) {
       header = fields.size() == 3 && (fields[0] == "query_id" || fields[0] == "query-id");
-      if (header) continue;
+      if (header) {
+        check_qrels_header(fields, lines);
+        continue;
+      }
     }
     Judgement judgement = parse_judgement(fields, header, lines);
     const auto [known, is_new] =

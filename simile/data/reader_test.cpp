@@ -185,6 +185,14 @@ TEST(Reader, ARowOfEndlessFieldsIsMalformed) {
               HasSubstr("t.jsonl:1: expected one JSON object per line: it has more than 65536"));
 }
 
+// The parser would take it for the end of the line.
+TEST(Reader, AZeroByteInALineOfJsonIsAnError) {
+  const TestFiles files;
+  const std::string line("{\"a\":\"x\"}\0{\"a\":\"y\"}\n", 20);
+  EXPECT_THAT(error_reading(files.write("zero.jsonl", line), {"a"}),
+              HasSubstr("zero.jsonl:1: expected one JSON object per line: it has a zero byte"));
+}
+
 TEST(Reader, AFileWithoutRowsIsAnError) {
   const TestFiles files;
   EXPECT_THAT(error_reading(files.write("e.tsv", ""), {"a"}),

@@ -183,8 +183,10 @@ class CsvRecord {
 
 void leave_out_malformed(const RowError& error, bool skip_malformed, ReadReport& report) {
   if (!skip_malformed) {
-    throw RowError(std::string(error.what()) +
-                   "; leave such rows out with on_error: skip, --on-error skip in a command");
+    throw RowError(
+        std::string(error.what()) +
+        "; leave such rows out with on_error: skip, or --on-error skip in a command that "
+        "has it");
   }
   ++report.malformed;
   if (report.problems.size() == kKeptProblems) return;
@@ -220,6 +222,9 @@ std::vector<std::string> split_csv(const std::string& line, const std::string& w
 }
 
 std::vector<JsonField> parse_json_members(const std::string& line, const std::string& where) {
+  if (line.find('\0') != std::string::npos) {  // which ends a text for the parser
+    throw RowError(fmt::format("{}: expected one JSON object per line: it has a zero byte", where));
+  }
   MemberCollector collector;
   const bool good = Json::sax_parse(line, &collector);
   if (!good) {

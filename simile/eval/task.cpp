@@ -112,14 +112,17 @@ void check_pair_options(const EvaluationOptions& options) {
                "task {} compares pairs: give 'right', the column of the second text", options.task);
   check_sides(options);
   if (options.dev.empty()) return;
-  // dev is read whole: of the same file it would hold the rows to test on.
+  // Of the same file dev would hold the rows to test on, unless it begins behind them.
+  const bool is_behind =
+      options.columns.limit > 0 && options.dev_skip >= options.columns.skip + options.columns.limit;
   const std::vector<std::string> tested = expand_paths({options.data});
   for (const std::string& file : expand_paths({options.dev})) {
     SIMILE_CHECK(
-        !options.ranking.folds.is_set() || std::count(tested.begin(), tested.end(), file) == 0,
+        (is_behind && !options.ranking.folds.is_set()) ||
+            std::count(tested.begin(), tested.end(), file) == 0,
         ErrorKind::kRecipe,
-        "dev and data both read '{}', and folds cut only data: the threshold would be chosen on "
-        "the rows tested; give another file as dev, or none",
+        "dev and data both read '{}': the threshold would be chosen on the rows tested; give "
+        "another file as dev, or none, or without folds other rows of it (limit, dev_skip)",
         file);
   }
 }

@@ -396,9 +396,14 @@ TEST(Task, NotesTellWhatWasLeftOut) {
 TEST(Task, TheThresholdIsNotChosenOnRowsOfAFoldTested) {
   const TestFiles files;
   EvaluationOptions options = pair_options(
-      "pairs", files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "0"}, {"3", "1"}, {"4", "1"}})));
+      "pairs", files.write("t.tsv", pairs_of({{"1", "0"}, {"2", "1"}, {"3", "1"}, {"4", "0"}})));
   options.dev = options.data;
-  load_task(options);  // without folds skip and limit may cut one file in two
+  EXPECT_THAT(error_loading(options), HasSubstr("dev and data both read"));
+  options.columns.limit = 2;
+  options.dev_skip = 1;
+  EXPECT_THAT(error_loading(options), HasSubstr("dev and data both read"));
+  options.dev_skip = 2;
+  load_task(options);  // without folds limit and dev_skip may cut one file in two
   options.ranking.folds = {2, 0, "test", 1};
   EXPECT_THAT(error_loading(options),
               AllOf(HasSubstr("dev and data both read"), HasSubstr("t.tsv")));

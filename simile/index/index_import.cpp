@@ -210,14 +210,22 @@ IndexedModel named_model(const std::string& file, const std::string& path,
   return indexed;
 }
 
-// The size of the first vector, which the model can have made.
-int64_t first_dimension(const std::string& file, const VectorFile& rows, const std::string& model) {
+// The size of the first vector, which must be the model's or the one that `options` names.
+int64_t first_dimension(const std::string& file, const VectorFile& rows,
+                        const ImportOptions& options) {
   SIMILE_CHECK(rows.dimension() > 0, ErrorKind::kInput, "{}: there is no document", file);
-  const int64_t size = open_model_folder(model, silent_events()).settings.embedding_size();
-  SIMILE_CHECK(rows.dimension() <= size, ErrorKind::kInput,
-               "vectors of {} numbers; those of the model '{}' have {}", rows.dimension(), model,
-               size);
-  return rows.dimension();
+  const int64_t size = open_model_folder(options.model, silent_events()).settings.embedding_size();
+  SIMILE_CHECK(options.dimensions.value_or(1) <= size, ErrorKind::kUsage,
+               "--dimensions {}: the vectors of the model '{}' have {} numbers",
+               *options.dimensions, options.model, size);
+  const int64_t expected = options.dimensions.value_or(size);
+  SIMILE_CHECK(rows.dimension() == expected, ErrorKind::kInput,
+               "{}: vectors of {} numbers, expected {} of the model '{}'{}", file, rows.dimension(),
+               expected, options.model,
+               rows.dimension() < size ? "; if they are its first numbers, name how many with "
+                                         "--dimensions"
+                                       : "");
+  return expected;
 }
 
 }  // namespace
@@ -233,6 +241,9 @@ int64_t import_index(const std::string& file, const std::string& path, const Imp
   if (file_exists(detail::description_path(file))) {
     description = detail::read_index_description(detail::description_path(file));
   }
+  SIMILE_CHECK(!description || !options.dimensions, ErrorKind::kUsage,
+               "--dimensions is for vectors of another program; {} says the size of these",
+               detail::description_path(file));
   IndexedModel model = description ? described_model(file, path, options.model, description->model)
                                    : named_model(file, path, options.model);
   VectorFile rows(file, model.fingerprint);
@@ -252,7 +263,7 @@ int64_t import_index(const std::string& file, const std::string& path, const Imp
   };
   bool more = fill();
   if (!description) {
-    model.dimension = first_dimension(file, rows, options.model);
+    model.dimension = first_dimension(file, rows, options);
     EncodeOptions encode;
     encode.dimensions = model.dimension;
     model.spread = measure_spread(SentenceEncoder::load(options.model, silent_events()), encode);

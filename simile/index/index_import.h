@@ -20,7 +20,9 @@
 namespace simile {
 
 struct ImportOptions {
-  std::string model;                    // of the vectors; empty: the one that FILE.index.json names
+  std::string model;  // of the vectors; empty: the one that FILE.index.json names
+  // Of the model's numbers, cut to as many; none: all of them, where the model is named here.
+  std::optional<int64_t> dimensions;
   bool overwrite = false;               // replace an index at the path
   std::optional<StoredNumber> vectors;  // none: as they were kept, or in fp32
   // Put over the settings of the index that was exported.
@@ -32,7 +34,7 @@ struct ImportOptions {
 // named; kInput, with file and line, for missing values or values of another type, vectors of
 // different sizes, numbers that are not finite as floats, duplicate ids, passages that are not
 // those of one document in their order, different numbers of lines and vectors, vectors of another
-// model, and documents that differ from those exported with an .npy.
+// model or of another size than its own, and documents that differ from those exported with an .npy.
 int64_t import_index(const std::string& file, const std::string& path, const ImportOptions& options,
                      EventSink& events);
 

@@ -63,8 +63,8 @@ std::string model_of_index(const std::string& index, const IndexedModel& model,
     if (folder_exists(folder)) return folder;
   }
   throw_error(ErrorKind::kInput,
-              "the model of the index '{}' is neither '{}' nor '{}'; name its folder with --model",
-              index, beside, model.folder);
+              "the model of the index '{}' is not at '{}'{}; name its folder with --model", index,
+              beside, beside == model.folder ? "" : fmt::format(" or '{}'", model.folder));
 }
 
 SentenceEncoder load_encoder(const std::string& model, const std::string& precision,

@@ -52,8 +52,8 @@ struct FusionOptions {
     return choice_info(
         "how a hybrid combines the scores of a query: cosine, the similarity itself and BM25 as a "
         "share of the highest; zsum, both with mean 0 and deviation 1; rrf, reciprocal ranks; max, "
-        "both as shares of the highest; zsum and rrf need the scores of all documents, which takes "
-        "longer in a large index",
+        "BM25 as in cosine and 1 + the similarity as a share of its highest; zsum and rrf need the "
+        "scores of all documents, which takes longer in a large index",
         {"cosine", "zsum", "rrf", "max"});
   }
   void visit(OptionVisitor& v) {

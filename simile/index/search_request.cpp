@@ -99,8 +99,7 @@ void FacetCounts::visit(OptionVisitor& v) {
 void SearchRequest::visit(OptionVisitor& v) {
   const bool is_limited = most_hits < std::numeric_limits<double>::infinity();
   v.field("query", query, OptionInfo{"A query or a list of them; or `like`"}.one_or_more());
-  v.field("like", like,
-          {"The id of a document: find the documents nearest to it", "", 1, kLongestId});
+  v.field("like", like, {"The id of a document: find the documents nearest to it", "", 1});
   v.field("vector", vector,
           OptionInfo{"The vector of the query, or a list of one for each; without a query the "
                      "search goes by vectors. It is taken as it is: a model that compares by "
@@ -156,7 +155,8 @@ Matrix<float> SearchRequest::vectors() const {
 }
 
 int64_t SearchRequest::hits_to_find() const {
-  return rerank ? rerank_hits.value_or(std::max(kRerankedHits, hits_shown())) : hits_shown();
+  // All pages rank the same hits again, so the default does not grow with the offset.
+  return rerank ? rerank_hits.value_or(std::max(kRerankedHits, top_k)) : hits_shown();
 }
 
 SearchSettings SearchRequest::over(SearchSettings of_index) const {
@@ -209,7 +209,9 @@ void SearchRequest::check() const {
   if (hits_to_find() < hits_shown()) {
     refuse("rerank_hits",
            fmt::format("\"rerank_hits\" is {}; expected at least \"top_k\"{}, which is {}",
-                       hits_to_find(), offset > 0 ? " with \"offset\"" : "", hits_shown()));
+                       hits_to_find(),
+                       offset > 0 ? " with \"offset\", and the same number for every page" : "",
+                       hits_shown()));
   }
   parsed_facets();
   parse_filter(filter);

@@ -150,6 +150,7 @@ TEST_F(SearcherTest, RefusesWhatCannotGoTogether) {
   EXPECT_EQ(refused(R"({"query": "a", "marks": true, "text": false})"), "marks");
   EXPECT_EQ(refused(R"({"query": "a", "filter": "kind ="})"), "filter");
   EXPECT_EQ(refused(R"({"query": "a", "rerank": true, "rerank_hits": 5})"), "rerank_hits");
+  EXPECT_EQ(refused(R"({"query": "a", "rerank": true, "offset": 95})"), "rerank_hits");
   EXPECT_EQ(refused("{}"), "query");
   EXPECT_EQ(refused(R"({"like": "mat", "vector": [1]})"), "vector");
   EXPECT_EQ(refused(R"({"like": "mat", "count": true})"), "count");
@@ -207,6 +208,8 @@ TEST_F(SearcherTest, ReranksAHundredHitsUnlessMoreAreShown) {
   SearchRequest request;
   EXPECT_EQ(request.hits_to_find(), 10);
   request.rerank = true;
+  EXPECT_EQ(request.hits_to_find(), 100);
+  request.offset = 500;  // every page ranks the same hits again
   EXPECT_EQ(request.hits_to_find(), 100);
   request.top_k = 200;
   EXPECT_EQ(request.hits_to_find(), 200);

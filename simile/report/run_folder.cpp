@@ -145,6 +145,11 @@ RunFolder::RunFolder(const std::string& path, bool resume, bool overwrite)
                "'{}' already holds a run; add --resume to go on with it, --overwrite to replace "
                "it, or choose another --output",
                path_);
+  SIMILE_CHECK(held_run_ || overwrite || !fs::exists(part(kResults)), ErrorKind::kUsage,
+               "'{}' holds '{}', which the run would replace, and no run (there is no {}); choose "
+               "another --output, or add --overwrite",
+               path_, kResults, kRecipe);
+  check_replaceable(part(kModel), "modules.json");
   std::vector<fs::path> half_written;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path_, ignored)) {
@@ -191,6 +196,13 @@ std::vector<fs::path> parts_of_run(const std::string& folder) {
 
 void check_outside_run(const std::string& folder, const std::string& input) {
   for (const fs::path& part : parts_of_run(folder)) check_not_read(part.string(), input);
+}
+
+void check_no_part_of_run(const std::string& output) {
+  const fs::path folder = fs::absolute(output).lexically_normal().parent_path();
+  if (!file_exists(join_path(folder.string(), kRecipe))) return;
+  check_not_read(output, join_path(folder.string(), kRecipe));
+  for (const fs::path& part : parts_of_run(folder.string())) check_not_read(output, part.string());
 }
 
 void RunFolder::remove_old_run(const std::string& but) const {

@@ -47,6 +47,8 @@ struct LogMark {
 
 // Errors (kUsage): a new run in `folder` would remove or replace `input`.
 void check_outside_run(const std::string& folder, const std::string& input);
+// That the file `output` is none of the run in its folder. Errors: the same.
+void check_no_part_of_run(const std::string& output);
 
 class RunFolder {
  public:

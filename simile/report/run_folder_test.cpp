@@ -147,6 +147,34 @@ TEST(RunFolder, ARunIsNeitherSharedNorReplacedUnasked) {
   EXPECT_TRUE(file_exists(join_path(path, "run.json")));  // until write_run() replaces it
 }
 
+TEST(RunFolder, FilesOfOthersAreNotReplacedUnasked) {
+  const TestFiles files;
+  const std::string path = files.path("other"), results = join_path(path, "results.json");
+  make_folders(path);
+  write_file_atomic(results, "mine");
+  EXPECT_THAT(error_of([&] { RunFolder run(path, false, false); }), HasSubstr("results.json"));
+  EXPECT_EQ(read_file(results), "mine");
+  EXPECT_EQ(error_of([&] { RunFolder run(path, false, true); }), "");
+  const std::string model = files.path("models");
+  make_folders(join_path(model, "model"));
+  write_file_atomic(join_path(model, "model/notes.txt"), "mine");
+  EXPECT_THAT(error_of([&] { RunFolder run(model, false, true); }), HasSubstr("holds other files"));
+}
+
+TEST(RunFolder, NoOutputReplacesAPartOfARun) {
+  const TestFiles files;
+  const std::string path = files.path("run");
+  const RunFolder folder(path, false, false);
+  const std::string results = join_path(path, "results.json");
+  write_file_atomic(results, "{}");
+  EXPECT_EQ(error_of([&] { check_no_part_of_run(results); }), "");  // no run is there yet
+  folder.write_run(kRecipe);
+  EXPECT_THAT(error_of([&] { check_no_part_of_run(results); }), HasSubstr("would be replaced"));
+  EXPECT_THAT(error_of([&] { check_no_part_of_run(join_path(path, "run.json")); }),
+              HasSubstr("would be replaced"));
+  EXPECT_EQ(error_of([&] { check_no_part_of_run(join_path(path, "page.html")); }), "");
+}
+
 TEST(RunFolder, ARunThatWasReplacedWritesNothing) {
   const TestFiles files;
   const std::string path = files.path("run");

@@ -80,7 +80,7 @@ IndexInfo ServedIndex::copy(const std::string& folder, const std::string& name) 
   const std::lock_guard<std::mutex> lock(copies_);
   const std::string path = join_path(folder, name);
   SIMILE_REQUEST_CHECK(!folder_exists(path), Refusal::kInvalid,
-                       fmt::format("there is a snapshot \"{}\" already", name), "name");
+                       fmt::format("the folder of snapshots has \"{}\" already", name), "name");
   make_folders(folder);
   return copy_index(folder_, path);
 }

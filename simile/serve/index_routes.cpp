@@ -232,7 +232,7 @@ struct PatchBody {
   std::string id;
   ConfigNode metadata;
   void visit(OptionVisitor& v) {
-    v.field("id", id, OptionInfo{"Its name", "", 1, kLongestId}.required());
+    v.field("id", id, OptionInfo{"Its name", "", 1}.required());
     v.field("metadata", metadata, OptionInfo{"Members to set; null removes one"}.required());
   }
 };

@@ -44,7 +44,7 @@ TEST_F(SearchRoutesTest, DocumentsLikeOneLeaveItOut) {
   ASSERT_EQ(filtered.size(), 1u);
   EXPECT_EQ(filtered[0]["id"], "sun");
   refuse({{"like", "nobody"}}, 404, "the index has no document");
-  refuse({{"like", ""}}, 422, "like");
+  refuse({{"like", ""}}, 400, "like");
   refuse({{"like", {"a"}}}, 422, "like");
   refuse({{"like", "long"}, {"query", "x"}}, 422, "not both");
   refuse({{"like", "long"}, {"rerank", true}}, 422, "needs a");

@@ -171,10 +171,10 @@ TEST(PlacesTest, AreTheBeginningOfThePath) {
       {"/at/a/info", "a", "/info"},
       {"/at/a", "a", ""},
       {"/at/a/", "a", "/"},
-      {"/at/", "", ""},
+      {"/at/", "", "/at/"},  // no name: not the main index
       {"/at", "", "/at"},
       {"/at/a/at/b", "a", "/at/b"},
-      {"/at//info", "", "/info"},
+      {"/at//info", "", "/at//info"},
       {"/attic/a", "", "/attic/a"},
       {"/at/a/documents/at/b", "a", "/documents/at/b"}};
   for (const auto& [written, at, path] : cases) {
@@ -240,7 +240,8 @@ TEST_F(SnapshotTest, ACopyOfTheIndexIsMadeWhereTheServerHasItsPlace) {
   const IndexCheck check = check_index(files_.path("copies") + "/monday");
   EXPECT_EQ(check.info.count, 3);
   EXPECT_TRUE(check.unused_files.empty());
-  EXPECT_THAT(snapshot("monday").body, HasSubstr("a snapshot \\\"monday\\\" already"));
+  EXPECT_THAT(snapshot("monday").body,
+              HasSubstr("the folder of snapshots has \\\"monday\\\" already"));
   EXPECT_EQ(snapshot("2026-11-26.1").status, 200);
   for (const char* name : {"", ".", "..", "../x", "a/b", ".hidden", "a b", "\xc3\xa9"}) {
     EXPECT_EQ(snapshot(name).status, 422) << name;

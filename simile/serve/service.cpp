@@ -135,6 +135,7 @@ LogLine begin_line() {
 void take_place(Call& call) {
   if (call.path.compare(0, kPlaces.size(), kPlaces) != 0) return;
   const size_t end = std::min(call.path.find('/', kPlaces.size()), call.path.size());
+  if (end == kPlaces.size()) return;  // no name, which would mean the main index: no route
   call.at = call.path.substr(kPlaces.size(), end - kPlaces.size());
   call.path.erase(0, end);
 }

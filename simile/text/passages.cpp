@@ -159,8 +159,9 @@ void PassageOptions::visit(OptionVisitor& v) {
 void check_passages(const PassageOptions& options) {
   SIMILE_CHECK(!options.splits() || 2 * options.passage_overlap <= options.passage_tokens,
                ErrorKind::kUsage,
-               "passage_overlap: {} of passages of {} tokens; expected at most half of them",
-               options.passage_overlap, options.passage_tokens);
+               "passage_overlap: {} of passages of {} tokens; expected at most half of them, {} "
+               "here: give --passage-overlap",
+               options.passage_overlap, options.passage_tokens, options.passage_tokens / 2);
 }
 
 std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,

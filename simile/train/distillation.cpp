@@ -18,6 +18,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kStartFolder = "start";
 
+constexpr const char* kRecipeFile = "recipe.yaml";
+
 enum class StudentKind { kStatic, kLayers, kModel };
 
 StudentKind student_kind(const std::string& student) {
@@ -39,6 +41,9 @@ void check_distillation(const DistillationOptions& options, bool overwrite) {
                "'{0}' holds a run; give another output, add --overwrite to replace it, or go on "
                "with it: simile train {0} --resume",
                options.output);
+  SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, kRecipeFile)), ErrorKind::kUsage,
+               "'{}' has a {}, which would be replaced; give another output, or add --overwrite",
+               options.output, kRecipeFile);
   SIMILE_CHECK(options.epochs > 0 && options.learning_rate >= 0, ErrorKind::kUsage,
                "{} epochs at the learning rate {}; both are above 0", options.epochs,
                options.learning_rate);
@@ -124,8 +129,10 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
   const ModelSettings student = open_model_folder(start, silent_events()).settings;
   const bool is_static = student.encoder.is_static();
   const double rate = options.learning_rate > 0 ? options.learning_rate : (is_static ? 2e-3 : 2e-4);
-  const std::string path = join_path(options.output, "recipe.yaml");
-  const std::string name = fs::path(options.output).lexically_normal().filename().string();
+  const std::string path = join_path(options.output, kRecipeFile);
+  fs::path named = fs::absolute(options.output).lexically_normal();  // "FOLDER/" has no name
+  if (named.filename().empty()) named = named.parent_path();
+  const std::string name = named.filename().string();
   make_folders(options.output);
   write_file_atomic(
       path,

@@ -80,8 +80,11 @@ Scores evaluate_all(const EvaluationSets& sets, Scorer& scorer, bool has_heads, 
   Scores scores;
   for (const Evaluation* each : all) {
     Predictions& kept = scores.predictions.emplace_back();
-    const bool needs_head = !each->options.head.empty() || each->options.task == "classification";
-    if (needs_head && !has_heads) {
+    // Words have neither heads nor vectors.
+    const bool needs_model = !each->options.head.empty() ||
+                             each->options.task == "classification" ||
+                             each->options.task == "geometry";
+    if (needs_model && !has_heads) {
       scores.reports.emplace_back().name = each->options.name;
       continue;
     }

@@ -121,6 +121,18 @@ TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
   }
 }
 
+// Words have no vectors.
+TEST_F(TrainerTest, TheGeometryOfBm25IsLeftOut) {
+  const TrainResult result =
+      train(recipe({"tests={name: lie, task: geometry, data: " + path("dev.tsv") + "}"}),
+            path("run"), false, false, silent_events());
+  std::vector<std::string> models;
+  for (const Report& report : result.reports) {
+    if (report.name == "lie" && !report.metrics.empty()) models.push_back(report.model);
+  }
+  EXPECT_THAT(models, ElementsAre("small", "untrained"));
+}
+
 TEST_F(TrainerTest, BothModelsAreEvaluatedTogetherWithBm25) {
   const TrainResult result =
       train(recipe({"baselines=[hybrid:untrained, untrained, hybrid, bm25]", "hybrid_weight=0.3",
