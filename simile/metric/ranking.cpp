@@ -34,6 +34,11 @@ struct RankingMetricRow {
 namespace {
 
 double gain_of(int64_t relevance, Gain gain) {
+  constexpr int64_t kMostExponent = 1000;  // sums of powers of two stay finite
+  SIMILE_CHECK(
+      gain == Gain::kLinear || relevance <= kMostExponent, ErrorKind::kInput,
+      "gain exponential is 2^relevance - 1 for relevances up to {}, found {}; use gain linear",
+      kMostExponent, relevance);
   const double g = static_cast<double>(std::max<int64_t>(relevance, 0));
   return gain == Gain::kLinear ? g : std::exp2(g) - 1;
 }

@@ -47,6 +47,13 @@ TEST(RankingMetric, GainIsLinearAndTheIdealHoldsAllJudgedDocuments) {
   EXPECT_DOUBLE_EQ(compute("ndcg@10", {-1, 1}, {-1, 1}), 1 / std::log2(3));
 }
 
+TEST(RankingMetric, AGainThatIsNotFiniteIsAnError) {
+  const RankingMetric ndcg = parse_ranking_metrics("ndcg")[0];
+  EXPECT_DOUBLE_EQ(compute_ranking_metric(ndcg, {"q", {1000, 0}, {1000}}, Gain::kExponential), 1);
+  EXPECT_THROW(compute_ranking_metric(ndcg, {"q", {1001, 0}, {1001}}, Gain::kExponential), Error);
+  EXPECT_DOUBLE_EQ(compute_ranking_metric(ndcg, {"q", {5000, 0}, {5000}}, Gain::kLinear), 1);
+}
+
 TEST(RankingMetric, NamesAreReadAndWrittenAlike) {
   const auto metrics = parse_ranking_metrics("map mrr,p@1  ndcg@10 ndcg recall@100 has_positive@1");
   std::string names;
