@@ -143,8 +143,9 @@ TEST_F(FileTest, WhatIsReadIsNotReplaced) {
                                       {"a", "link/b/c.tsv"},
                                       {"link", "a/b"},
                                       {"a/../a", "a"}}) {
-    EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { check(output, input); }),
-                ::testing::HasSubstr("would be replaced"))
+    EXPECT_THAT(
+        error_of(ErrorKind::kUsage, [&, output = output, input = input] { check(output, input); }),
+        ::testing::HasSubstr("would be replaced"))
         << output << " " << input;
   }
 }

@@ -127,8 +127,11 @@ Premises read_premises(TableReader& reader, const std::vector<std::string>& labe
     const auto [place, is_new] = places.emplace(premise, premises.list.size());
     if (is_new) premises.list.push_back({std::move(premise), {}, {}});
     Premise& found = premises.list[place->second];
-    if (label == Label::kEntailment) found.entailed.push_back(std::move(hypothesis));
-    if (label == Label::kContradiction) found.contradicted.push_back(std::move(hypothesis));
+    if (label == Label::kEntailment) {
+      found.entailed.push_back(std::move(hypothesis));
+    } else if (label == Label::kContradiction) {
+      found.contradicted.push_back(std::move(hypothesis));
+    }
   }
   return premises;
 }

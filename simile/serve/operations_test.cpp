@@ -20,7 +20,6 @@ using testing::HasSubstr;
 using testing::Key;
 using testing::MatchesRegex;
 using testing::Not;
-using testing::Pair;
 
 constexpr const char* kBody = R"({"inputs":"the cat sat"})";  // five tokens
 

@@ -92,7 +92,7 @@ void drop_defaults(Json& json, const Json& defaults) {
 std::string tests_of(const DistillationOptions& options) {
   if (options.tests.empty()) return "";
   std::string text = "tests:\n";
-  for (EvaluationOptions test : options.tests) {
+  for (const EvaluationOptions& test : options.tests) {
     EvaluationOptions untouched;
     untouched.task = test.task;
     Json json = Json::parse(options_to_json(test));
