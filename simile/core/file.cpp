@@ -152,16 +152,13 @@ void AtomicFile::commit() {
   if (std::fflush(file_) != 0) fail_write(path_, errno);
   if (!temporary_.empty() && fsync(fileno(file_)) != 0) fail_write(path_, errno);
   const int closed = std::fclose(std::exchange(file_, nullptr));
-  if (temporary_.empty()) {
-    if (closed != 0) fail_write(path_, errno);
-    return;
-  }
-  if (closed != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  const bool replaces = !temporary_.empty();
+  if (closed != 0 || (replaces && std::rename(temporary_.c_str(), path_.c_str()) != 0)) {
     const int code = errno;
-    unlink(temporary_.c_str());
+    if (replaces) unlink(temporary_.c_str());
     fail_write(path_, code);
   }
-  sync_folder_of(path_);
+  if (replaces) sync_folder_of(path_);
 }
 
 void write_file_atomic(const std::string& path, std::string_view bytes) {

@@ -112,7 +112,7 @@ void check_pair_options(const EvaluationOptions& options) {
                "task {} compares pairs: give 'right', the column of the second text", options.task);
   check_sides(options);
   if (options.dev.empty()) return;
-  // Of the same file dev would hold the rows to test on, unless it begins behind them.
+  // Dev from the same file would hold the rows to test on, unless it begins behind them.
   const bool is_behind =
       options.columns.limit > 0 && options.dev_skip >= options.columns.skip + options.columns.limit;
   const std::vector<std::string> tested = expand_paths({options.data});

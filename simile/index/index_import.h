@@ -21,7 +21,7 @@ namespace simile {
 
 struct ImportOptions {
   std::string model;  // of the vectors; empty: the one that FILE.index.json names
-  // Of the model's numbers, cut to as many; none: all of them, where the model is named here.
+  // The vectors are the model's first so many numbers; none: all of them. Only with `model`.
   std::optional<int64_t> dimensions;
   bool overwrite = false;               // replace an index at the path
   std::optional<StoredNumber> vectors;  // none: as they were kept, or in fp32

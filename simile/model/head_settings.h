@@ -23,7 +23,8 @@
 //
 // Source: Chang, Alate and Grover, "That was smooth" (l1, cosine and concat; dropout before the
 // classifier); Hanson, Kothari and Zhu, PolarBERT (several layers with dropout before and between,
-// combined inputs, [u; v] and dropout of one side); concat is the classification objective of Reimers and Gurevych 2019, section 3.
+// combined inputs, [u; v] and dropout of one side); concat is the classification objective of Reimers
+// and Gurevych 2019, section 3.
 #pragma once
 
 #include <cstdint>
