@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simile fuse` and `simile distill` as a user runs them.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "simile/model/encoder_tensors.h"
@@ -193,6 +194,9 @@ TEST_F(DistillSlow, RefusesStudentsThatCannotBe) {
   refuses("--teacher $M --data texts.txt --student 1 --dims 8", 2, "of a static student");
   refuses("--teacher $M --data texts.txt --dims 4096", 2, "4096 dimensions are asked for");
   refuses("--teacher $M --data texts.txt --test pairs.tsv", 2, "is not a task file");
+  write("d/recipe.yaml", "name: mine\n");
+  refuses("--teacher $M --data texts.txt --epochs 1", 2, "'d' has a recipe.yaml");
+  std::filesystem::remove(path("d/recipe.yaml"));
   ASSERT_EQ(shell("simile distill --teacher $M --data texts.txt --out d --epochs 1").code, 0);
   refuses("--teacher $M --data texts.txt", 2, "'d' holds a run");
   EXPECT_EQ(

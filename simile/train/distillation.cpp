@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kStartFolder = "start";
-
 constexpr const char* kRecipeFile = "recipe.yaml";
+constexpr const char* kMadeBy = "# What `simile distill` trained.";  // the recipe's first words
 
 enum class StudentKind { kStatic, kLayers, kModel };
 
@@ -41,7 +41,10 @@ void check_distillation(const DistillationOptions& options, bool overwrite) {
                "'{0}' holds a run; give another output, add --overwrite to replace it, or go on "
                "with it: simile train {0} --resume",
                options.output);
-  SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, kRecipeFile)), ErrorKind::kUsage,
+  // Without a run, a recipe of our own is what a failed start left.
+  const std::string recipe = join_path(options.output, kRecipeFile);
+  SIMILE_CHECK(overwrite || !file_exists(recipe) || starts_with(read_file(recipe), kMadeBy),
+               ErrorKind::kUsage,
                "'{}' has a {}, which would be replaced; give another output, or add --overwrite",
                options.output, kRecipeFile);
   SIMILE_CHECK(options.epochs > 0 && options.learning_rate >= 0, ErrorKind::kUsage,
@@ -136,7 +139,7 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
   make_folders(options.output);
   write_file_atomic(
       path,
-      fmt::format("# What `simile distill` trained. Change it and train again:\n"
+      fmt::format("{10} Change it and train again:\n"
                   "#   simile train {0} --output FOLDER\n"
                   "name: {1}\nseed: 1\nmodel: {2}\nhidden_dropout: 0\nattention_dropout: "
                   "0\nstages:\n  name: distill\n  objectives:\n"
@@ -147,7 +150,7 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
                   path, quoted(name.empty() ? "student" : name), quoted(model), data_of(options),
                   student.embedding_size() == taught ? "cosine" : "scores",
                   quoted(lasting_name(options.teacher)), options.epochs, rate, tests_of(options),
-                  options.precision));
+                  options.precision, kMadeBy));
   return path;
 }
 
