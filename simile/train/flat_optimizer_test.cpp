@@ -175,7 +175,7 @@ std::vector<OptimizerOptions> all_rules() {
       for (const bool other : {false, true}) {
         OptimizerOptions options;
         options.name = name;
-        options.weight_decay = decay;
+        options.weight_decay = options.l2 = decay;
         options.bias_correction = !other;
         options.momentum = other ? 0.9 : 0.0;
         all.push_back(options);
@@ -207,7 +207,7 @@ TEST(FlatOptimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
       }
     }
     // Rows do lag behind, but for plain descent, where none moves by itself.
-    const bool moves = options.name != "sgd" || options.momentum > 0 || options.weight_decay > 0;
+    const bool moves = options.name != "sgd" || options.momentum > 0 || options.l2 > 0;
     EXPECT_EQ(dense.weights != deferred.weights, moves);
     deferred.optimizer->flush_rows();
     expect_equal(dense, deferred);
@@ -217,7 +217,7 @@ TEST(FlatOptimizer, DeferredRowsEqualTheDenseUpdateBitForBit) {
 TEST(FlatOptimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
   const int threads = thread_count();
   set_thread_count(1);  // waking others takes longer than so small a step
-  for (OptimizerOptions options : all_rules()) {
+  for (const OptimizerOptions& options : all_rules()) {
     SCOPED_TRACE(options_to_json(options));
     Training dense(false, options), deferred(true, options);
     dense.step(1, false);
@@ -236,7 +236,7 @@ TEST(FlatOptimizer, RowsUnusedForAThousandStepsEqualTheDenseUpdate) {
 }
 
 TEST(FlatOptimizer, ContinuesFromASavedStateBitForBit) {
-  for (OptimizerOptions options : all_rules()) {
+  for (const OptimizerOptions& options : all_rules()) {
     SCOPED_TRACE(options_to_json(options));
     Training whole(true, options);
     for (int64_t number = 1; number <= 30; ++number) whole.step(number, true);
@@ -343,7 +343,7 @@ TEST(FlatOptimizer, ExtrasHaveTheirOwnLearningRateAndCountForTheNorm) {
 
 TEST(FlatOptimizer, AnExtraMovesAsAWeightOfTheFlatArrayDoes) {
   constexpr int64_t kSize = 30000;  // a head's matrix
-  for (OptimizerOptions options : all_rules()) {
+  for (const OptimizerOptions& options : all_rules()) {
     SCOPED_TRACE(options_to_json(options));
     for (const bool decays : {false, true}) {
       std::vector<float> weights = random_floats(kSize, "head"), head = weights;

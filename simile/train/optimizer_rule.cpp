@@ -42,10 +42,20 @@ void OptimizerOptions::visit(OptionVisitor& v) {
     of.field("momentum", momentum,
              {"how much of the last step's direction is kept", "", 0.0, 0.9999});
   });
-  v.field("weight_decay", weight_decay,
-          {"adamw: share of a weight that is subtracted, times the learning rate; others: share of "
-           "it added to its gradient; not of biases and LayerNorm",
-           "", 0.0, 1.0});
+  v.only_for("name", {"adamw"}, [this](OptionVisitor& of) {
+    of.field("weight_decay", weight_decay,
+             {"share of a weight that is subtracted, times the learning rate; not of biases and "
+              "LayerNorm",
+              "", 0.0, 1.0});
+  });
+  // Added to a gradient that Adam then scales to one size, it shrinks every row of the word
+  // embedding that no text uses as fast as texts move the others: by default none.
+  v.only_for("name", {"adam", "adamax", "sgd"}, [this](OptionVisitor& of) {
+    of.field("l2", l2,
+             {"share of a weight that is added to its gradient (weight_decay in PyTorch); not of "
+              "biases and LayerNorm",
+              "", 0.0, 1.0});
+  });
   v.field("clip_norm", clip_norm,
           {"largest norm of all gradients together; 0 for no limit", "", 0.0});
   v.field("rows", rows,
@@ -63,10 +73,10 @@ OptimizerRule::OptimizerRule(const OptimizerOptions& options) : options_(options
 }
 
 StepConstants OptimizerRule::constants(int64_t step, double learning_rate, bool decays) const {
-  const float decay = decays ? static_cast<float>(options_.weight_decay) : 0.0f;
   StepConstants c{};
   c.learning_rate = static_cast<float>(learning_rate);
-  (kind_ == Kind::kAdamW ? c.decay : c.l2) = decay;
+  if (decays && kind_ == Kind::kAdamW) c.decay = static_cast<float>(options_.weight_decay);
+  if (decays && kind_ != Kind::kAdamW) c.l2 = static_cast<float>(options_.l2);
   c.first_correction = options_.bias_correction ? correction(options_.beta1, step) : 1.0f;
   c.second_correction = options_.bias_correction ? correction(options_.beta2, step) : 1.0f;
   c.gradient_scale = 1.0f;

@@ -65,5 +65,16 @@ TEST(Schedule, UnknownNameIsAnError) {
   EXPECT_THROW(schedule_factor(ScheduleOptions{"step", 0.0, 0}, 1, 10), Error);
 }
 
+// As PyTorch's optimisers: 0.01 in adamw, and nothing in the gradient of the others.
+TEST(OptimizerRule, OnlyAdamWDecaysByDefault) {
+  for (const char* name : {"adamw", "adam", "adamax", "sgd"}) {
+    OptimizerOptions options;
+    options.name = name;
+    const StepConstants c = OptimizerRule(options).constants(1, 1e-3, true);
+    EXPECT_EQ(c.decay, options.name == "adamw" ? 0.01f : 0.0f) << name;
+    EXPECT_EQ(c.l2, 0.0f) << name;
+  }
+}
+
 }  // namespace
 }  // namespace simile

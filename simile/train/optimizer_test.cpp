@@ -24,7 +24,7 @@ std::vector<OptimizerOptions> tensor_rules() {
     for (const bool other : {false, true}) {
       OptimizerOptions options;
       options.name = name;
-      options.weight_decay = other ? 0.1 : 0.0;
+      options.weight_decay = options.l2 = other ? 0.1 : 0.0;
       options.bias_correction = !other;
       options.momentum = other ? 0.9 : 0.0;
       options.clip_norm = other ? 0.5 : 0.0;

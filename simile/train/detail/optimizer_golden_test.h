@@ -27,7 +27,7 @@ inline OptimizerOptions golden_options(const nlohmann::json& set, const nlohmann
   options.bias_correction = run["bias_correction"];
   options.epsilon = run["epsilon"];
   options.momentum = run["momentum"];
-  options.weight_decay = run["weight_decay"];
+  options.weight_decay = options.l2 = run["weight_decay"];
   options.clip_norm = set["clip_norm"];
   return options;
 }
