@@ -398,7 +398,7 @@ void check_folders(const std::vector<std::unique_ptr<Reproducer>>& all) {
     const auto [found, is_new] = tables.emplace(folder, result.asked);
     SIMILE_CHECK(is_new, ErrorKind::kUsage,
                  "the tables '{}' and '{}' would both have their runs in '{}'; give the files "
-                 "different names, or run one at a time, each with its own --out",
+                 "different names, or run one at a time, each with its own --output",
                  found->second, result.asked, result.options.out);
   }
 }
@@ -434,7 +434,8 @@ void ReproduceOptions::visit(OptionVisitor& v) {
   v.field("set", set, {"only on these sets of the table; with `--show` only their columns"});
   v.field("out", out,
           path_info("folder of the runs; empty: runs/ and the table's name, with the model, "
-                    "settings, device and limit where given"));
+                    "settings, device and limit where given")
+              .named("--output,--out"));
   v.field("keep_models", keep_models, {"keep the model of each run"});
   v.field("show", show, {"show the table of finished runs; train and write nothing"});
   v.field("intervals", intervals,

@@ -145,7 +145,7 @@ class Tuner {
     SIMILE_CHECK(read_file(path) == search_ + "\n", ErrorKind::kUsage,
                  "'{}' holds another search: recipe, data, space, limit or what `tune` "
                  "says (method, metric, initial, stopping, reduction, parallel, seed) "
-                 "were others; give another --out, or remove the folder",
+                 "were others; give another --output, or remove the folder",
                  out());
   }
 
@@ -508,7 +508,8 @@ void TuneOptions::visit(OptionVisitor& v) {
           {"for a quick look: examples of every set to read, and documents of a corpus; 0: all. "
            "Stages then end after two epochs",
            "examples", 0});
-  v.field("out", out, path_info("folder of the search; empty: runs/tune-NAME"));
+  v.field("out", out,
+          path_info("folder of the search; empty: runs/tune-NAME").named("--output,--out"));
 }
 
 Tuning search_settings(const std::string& recipe, const std::vector<std::string>& overrides,
