@@ -44,7 +44,7 @@ struct OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-6;
-  double momentum = 0.0;  // μ
+  double momentum = 0.0;       // μ
   double weight_decay = 0.01;  // λ of adamw
   double l2 = 0.0;             // λ of the others
   double clip_norm = 1.0;
