@@ -42,20 +42,12 @@ void OptimizerOptions::visit(OptionVisitor& v) {
     of.field("momentum", momentum,
              {"how much of the last step's direction is kept", "", 0.0, 0.9999});
   });
-  v.only_for("name", {"adamw"}, [this](OptionVisitor& of) {
-    of.field("weight_decay", weight_decay,
-             {"share of a weight that is subtracted, times the learning rate; not of biases and "
-              "LayerNorm",
-              "", 0.0, 1.0});
-  });
   // Added to a gradient that Adam then scales to one size, it shrinks every row of the word
   // embedding that no text uses as fast as texts move the others: by default none.
-  v.only_for("name", {"adam", "adamax", "sgd"}, [this](OptionVisitor& of) {
-    of.field("l2", l2,
-             {"share of a weight that is added to its gradient (weight_decay in PyTorch); not of "
-              "biases and LayerNorm",
-              "", 0.0, 1.0});
-  });
+  v.field("weight_decay", name == "adamw" ? weight_decay : l2,
+          {"adamw: share of a weight that is subtracted, times the learning rate; others: share of "
+           "it added to its gradient, 0 by default; not of biases and LayerNorm",
+           "", 0.0, 1.0});
   v.field("clip_norm", clip_norm,
           {"largest norm of all gradients together; 0 for no limit", "", 0.0});
   v.field("rows", rows,

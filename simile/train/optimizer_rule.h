@@ -10,8 +10,7 @@
 // as transformers' get_linear_schedule_with_warmup and its like count steps.
 //
 // Update rules: what one step makes of a weight w with gradient g (after
-// clipping), learning rate η and λ, which is weight_decay of adamw and l2 of the others (0 for weights
-// that do not decay).
+// clipping), learning rate η and decay λ (0 for weights that do not decay).
 //
 //   adamw    w = (1 - η λ) w,  m = β1 m + (1-β1) g,  v = β2 v + (1-β2) g²
 //            w = w - η/c1 · m / (sqrt(v)/sqrt(c2) + ε)
@@ -46,7 +45,7 @@ struct OptimizerOptions {
   double epsilon = 1e-6;
   double momentum = 0.0;       // μ
   double weight_decay = 0.01;  // λ of adamw
-  double l2 = 0.0;             // λ of the others
+  double l2 = 0.0;             // λ of the others, whose `weight_decay` it is in a recipe
   double clip_norm = 1.0;
   std::string rows = "all";
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -73,6 +74,17 @@ TEST(OptimizerRule, OnlyAdamWDecaysByDefault) {
     const StepConstants c = OptimizerRule(options).constants(1, 1e-3, true);
     EXPECT_EQ(c.decay, options.name == "adamw" ? 0.01f : 0.0f) << name;
     EXPECT_EQ(c.l2, 0.0f) << name;
+  }
+}
+
+TEST(OptimizerRule, ADecayThatIsGivenIsTheNamedOptimisers) {
+  for (const char* name : {"adamw", "adam", "adamax", "sgd"}) {
+    OptimizerOptions options;
+    read_json_options(R"({"name": ")" + std::string(name) + R"(", "weight_decay": 0.01})", "test",
+                      options);
+    const StepConstants c = OptimizerRule(options).constants(1, 1e-3, true);
+    EXPECT_EQ(c.decay, options.name == "adamw" ? 0.01f : 0.0f) << name;
+    EXPECT_EQ(c.l2, options.name == "adamw" ? 0.0f : 0.01f) << name;
   }
 }
 

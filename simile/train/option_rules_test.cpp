@@ -55,8 +55,6 @@ TEST(OptionRules, OptionsOfWhatTheRecipeHasNotAreRefused) {
        "`width` does nothing with one"},
       {{"hybrid_weight=0.3"}, "`hybrid_weight` does nothing where nothing is ranked"},
       {{"stages.optimizer.momentum=0.9"}, "the optimizer adamw does not take: momentum"},
-      {{"stages.optimizer={name: adam, weight_decay: 0.1}"},
-       "the optimizer adam does not take: weight_decay"},
       {{"stages.optimizer={name: sgd, beta1: 0.8}", "stages.learning_rate=0.1"},
        "the optimizer sgd does not take: beta1"},
       {{"stages.optimizer=sgd"}, "the optimizer sgd has no default learning rate; set"},
