@@ -94,6 +94,25 @@ void check_output(const HeadSettings& s) {
   }
 }
 
+void check_shared_layers(const HeadSettings& s, const std::vector<HeadSettings>& heads) {
+  const HeadSettings& owner =
+      heads[find_head(heads, s.shares, fmt::format("'shares' of head '{}': the model", s.name))];
+  if (owner.name == s.name || !owner.shares.empty())
+    fail(s,
+         fmt::format("'shares' should name a head with layers of its own, found '{}'", s.shares));
+  const auto layers = [](const HeadSettings& h) {
+    return fmt::format("kind {} of {} layers, width {}, on {}", h.kind,
+                       h.kind == "mlp" ? h.layers : 1, h.width,
+                       !joins_vectors(h) ? "one vector"
+                       : h.difference    ? "two vectors and their difference"
+                                         : "two vectors");
+  };
+  if (s.kind != "mlp" || s.layers < 2 || layers(s) != layers(owner))
+    fail(s, fmt::format("'shares' needs two heads of kind mlp with the same layers, two or more; "
+                        "this is {}, '{}' is {}",
+                        layers(s), owner.name, layers(owner)));
+}
+
 }  // namespace
 
 void HeadSettings::visit(OptionVisitor& v) {
@@ -119,6 +138,9 @@ void HeadSettings::visit(OptionVisitor& v) {
   v.field(
       "dropout_side", dropout_side,
       choice_info("concat or mlp of pairs: whose vector has the first layer's dropout", kSides));
+  v.field(
+      "shares", shares,
+      {"mlp: name of another mlp, whose layers but the last this one has, too; empty: its own"});
 }
 
 void check_head(const HeadSettings& s) {
@@ -147,6 +169,9 @@ void check_heads(const std::vector<HeadSettings>& heads) {
   for (const HeadSettings& head : heads) {
     check_head(head);
     if (!names.insert(head.name).second) fail(head, "there are two heads of this name");
+  }
+  for (const HeadSettings& head : heads) {
+    if (!head.shares.empty()) check_shared_layers(head, heads);
   }
 }
 
@@ -212,6 +237,11 @@ std::vector<ParameterSlot> head_layout(const HeadSettings& settings, int64_t H) 
 int64_t head_parameter_count(const HeadSettings& settings, int64_t H) {
   const ParameterSlot last = head_layout(settings, H).back();
   return last.offset + last.size;
+}
+
+int64_t inner_parameter_count(const HeadSettings& settings, int64_t H) {
+  const std::vector<ParameterSlot> slots = head_layout(settings, H);
+  return slots[slots.size() - 2].offset;
 }
 
 void initialise_head_weights(const HeadSettings& settings, int64_t H, uint64_t seed, float* flat) {

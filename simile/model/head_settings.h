@@ -19,11 +19,13 @@
 // of every layer, the first included; l1 and cosine have none, since they have one feature. With
 // dropout_side = first, the input of a pair's first layer has it on u alone.
 //
-// Weights are one flat array in the order of head_layout(), in inference and training alike.
+// Weights are one flat array in the order of head_layout(), in inference and training alike. A head
+// with `shares` has the layers 1 to n - 1 of another head: training keeps them equal, and a saved head
+// has a copy of its own.
 //
 // Source: Chang, Alate and Grover, "That was smooth" (l1, cosine and concat; dropout before the
 // classifier); Hanson, Kothari and Zhu, PolarBERT (several layers with dropout before and between,
-// combined inputs, [u; v] and dropout of one side); concat is the classification objective of Reimers
+// combined inputs, [u; v], dropout of one side, shared layers); concat is the classification objective of Reimers
 // and Gurevych 2019, section 3.
 #pragma once
 
@@ -48,6 +50,7 @@ struct HeadSettings {
   bool difference = true;                // concat and mlp of a pair: |u - v| among the features
   double dropout = 0.1;
   std::string dropout_side = "both";  // concat and mlp of a pair: both or first
+  std::string shares;                 // mlp: the head whose layers but the last it has; empty: none
 
   void visit(OptionVisitor& v);
 };
@@ -56,7 +59,7 @@ struct HeadSettings {
 // input; fewer than two classes, class names without output classes or twice; classes of l1 or
 // cosine; a name that is not a folder name; sizes out of range.
 void check_head(const HeadSettings& settings);
-// The same for each, and that no name occurs twice.
+// The same for each, that no name occurs twice, and that heads which share layers have equal ones.
 void check_heads(const std::vector<HeadSettings>& heads);
 
 // The number of the head of that name; an empty name means the only one. Errors (kRecipe): no such
@@ -76,6 +79,8 @@ std::vector<int64_t> head_widths(const HeadSettings& settings, int64_t H);
 // to weights, but not to the one factor of l1 and cosine.
 std::vector<ParameterSlot> head_layout(const HeadSettings& settings, int64_t H);
 int64_t head_parameter_count(const HeadSettings& settings, int64_t H);
+// Those of all layers but the last, which come first: what heads can share.
+int64_t inner_parameter_count(const HeadSettings& settings, int64_t H);
 
 // Fills flat[head_parameter_count(settings, H)]: weights from N(0, 0.02^2), biases 0, like the
 // encoder's. l1 starts as 1 - |u - v|_1 / H and cosine as cos(u, v), so that equal texts have 1.

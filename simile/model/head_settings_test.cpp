@@ -103,6 +103,43 @@ TEST(HeadSettings, NamesOfHeadsDiffer) {
   EXPECT_THROW(check_heads({s, s}), Error);
 }
 
+TEST(HeadSettings, HeadsThatShareLayersHaveEqualOnes) {
+  HeadSettings owner = make_head("mlp", "joint"), other = make_classes("mlp", {"yes", "no"});
+  owner.name = "owner";
+  other.name = "other";
+  other.shares = "owner";
+  EXPECT_NO_THROW(check_heads({other, owner}));
+  const auto expect_refusal = [&](const std::string& message) {
+    try {
+      check_heads({owner, other});
+      ADD_FAILURE() << "accepted; expected: " << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kRecipe);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("'shares'"), HasSubstr(message)));
+    }
+  };
+  other.shares = "nobody";
+  expect_refusal("no head 'nobody'; it has: owner, other");
+  other.shares = "other";
+  expect_refusal("layers of its own, found 'other'");
+  other.shares = "owner";
+  other.width = 8;
+  expect_refusal("this is kind mlp of 2 layers, width 8, on one vector");
+  owner = other;
+  owner.name = "owner";
+  expect_refusal("layers of its own, found 'owner'");
+  owner.shares.clear();
+  owner.layers = other.layers = 1;
+  expect_refusal("two or more");
+  owner.layers = other.layers = 2;
+  EXPECT_NO_THROW(check_heads({owner, other}));
+  owner.input = "pair";
+  expect_refusal("'owner' is kind mlp of 2 layers, width 8, on two vectors and their difference");
+  other = make_head("linear", "single");
+  other.shares = "owner";
+  expect_refusal("this is kind linear of 1 layers");
+}
+
 TEST(HeadSettings, LayoutIsWeightAndBiasOfEachLayer) {
   EXPECT_THAT(head_widths(make_head("l1", "pair"), 8), ElementsAre(1, 1));
   EXPECT_THAT(head_widths(make_head("concat", "pair"), 8), ElementsAre(24, 1));
@@ -115,6 +152,7 @@ TEST(HeadSettings, LayoutIsWeightAndBiasOfEachLayer) {
   s.difference = true;
   s.width = 5;
   EXPECT_EQ(head_parameter_count(s, 8), 24 * 5 + 5 + 5 * 5 + 5 + 5 + 1);
+  EXPECT_EQ(inner_parameter_count(s, 8), 24 * 5 + 5 + 5 * 5 + 5);
   const std::vector<ParameterSlot> layout = head_layout(s, 8);
   ASSERT_EQ(layout.size(), 6u);
   EXPECT_EQ(layout[2].name, "layers.1.weight");

@@ -256,6 +256,15 @@ HeadModule::HeadModule(const HeadSettings& settings, int64_t H, const torch::Ten
   parameters_.requires_grad_(true);
 }
 
+void HeadModule::share_layers(const HeadModule& owner) { inner_ = owner.parameters_; }
+
+torch::Tensor HeadModule::weights() const {
+  if (!inner_.defined()) return parameters_;
+  const int64_t inner = inner_parameter_count(settings_, H_);
+  return torch::cat(
+      {inner_.narrow(0, 0, inner), parameters_.narrow(0, inner, parameter_count() - inner)});
+}
+
 torch::Tensor HeadModule::logits(const Tensor& u, const Tensor& v,
                                  const HeadDropout& dropout) const {
   check_embeddings(settings_, H_, u, "first side");
@@ -263,7 +272,7 @@ torch::Tensor HeadModule::logits(const Tensor& u, const Tensor& v,
   SIMILE_CHECK(settings_.input == "pair" ? u.size(0) == v.size(0) : !v.defined(), ErrorKind::kInput,
                "head '{}' of input {}: found sides {} and {}", settings_.name, settings_.input,
                describe(u), describe(v));
-  return compute_logits(settings_, parameters_, u, v, dropout, 0);
+  return compute_logits(settings_, weights(), u, v, dropout, 0);
 }
 
 torch::Tensor HeadModule::cross_logits(const Tensor& u, const Tensor& v,
@@ -275,7 +284,17 @@ torch::Tensor HeadModule::cross_logits(const Tensor& u, const Tensor& v,
   check_embeddings(settings_, H_, u, "left side");
   check_embeddings(settings_, H_, v, "right side");
   if (u.size(0) == 0 || v.size(0) == 0) return torch::zeros({u.size(0), v.size(0)}, u.options());
-  return CrossLogits::apply(u, v, parameters_, c10::make_intrusive<CrossCall>(settings_, dropout));
+  return CrossLogits::apply(u, v, weights(), c10::make_intrusive<CrossCall>(settings_, dropout));
+}
+
+void share_layers(std::vector<HeadModule>& heads) {
+  std::vector<HeadSettings> settings;
+  for (const HeadModule& head : heads) settings.push_back(head.settings());
+  check_heads(settings);
+  for (HeadModule& head : heads) {
+    const std::string& owner = head.settings().shares;
+    if (!owner.empty()) head.share_layers(heads[find_head(settings, owner)]);
+  }
 }
 
 }  // namespace simile

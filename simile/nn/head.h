@@ -47,8 +47,12 @@ class HeadModule {
   const torch::Tensor& parameters() const { return parameters_; }
   int64_t parameter_count() const { return parameters_.numel(); }
 
+  // Makes the layers but the last those of `owner`, as HeadSettings::shares says: logits read them
+  // there, gradients are added there, and to_host() has them. Those of parameters() lie idle.
+  void share_layers(const HeadModule& owner);
+
   // Copies the weights to the host's memory, and back. For modules of floats.
-  std::vector<float> to_host() const { return copy_to_host(parameters_); }
+  std::vector<float> to_host() const { return copy_to_host(weights().detach()); }
   void from_host(const float* weights) { copy_from_host(weights, parameters_); }
 
   // Logits [m, k] of embeddings u [m, H] before Normalize and, for input pair, v [m, H].
@@ -64,9 +68,15 @@ class HeadModule {
                              const HeadDropout& dropout = {}) const;
 
  private:
+  torch::Tensor weights() const;  // as parameters(), with the shared layers
+
   HeadSettings settings_;
   int64_t H_;
   torch::Tensor parameters_;
+  torch::Tensor inner_;  // parameters() of the head that shares its layers, or none
 };
+
+// Lets each head with `shares` share the layers of the head of that name. Errors: see check_heads().
+void share_layers(std::vector<HeadModule>& heads);
 
 }  // namespace simile

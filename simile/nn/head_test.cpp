@@ -227,6 +227,39 @@ TEST(HeadModule, CrossLogitsAreTheLogitsOfAllPairs) {
   }
 }
 
+TEST(HeadModule, SharedLayersAreThoseOfTheOtherHead) {
+  constexpr int64_t H = 4;
+  std::vector<HeadModule> heads;
+  for (const char* name : {"owner", "other"}) {
+    HeadSettings settings = make_settings("mlp");
+    settings.name = name;
+    if (!heads.empty()) settings.shares = "owner";
+    heads.push_back(make_module(settings, H, torch::kDouble));
+  }
+  const Tensor owner = heads[0].parameters(), own = heads[1].parameters();
+  {
+    torch::NoGradGuard guard;
+    own.add_(1.0);
+  }
+  share_layers(heads);
+  const int64_t inner = inner_parameter_count(heads[0].settings(), H);
+  HeadModule whole = make_module(make_settings("mlp"), H, torch::kDouble);
+  {
+    torch::NoGradGuard guard;
+    whole.parameters().narrow(0, 0, inner).copy_(owner.narrow(0, 0, inner));
+    const int64_t rest = whole.parameter_count() - inner;
+    whole.parameters().narrow(0, inner, rest).copy_(own.narrow(0, inner, rest));
+  }
+  const Tensor u = randn(3, H, 1).requires_grad_(), v = randn(3, H, 2).requires_grad_();
+  const HeadDropout dropout{0.3, 11, 2};
+  EXPECT_TRUE(heads[1].logits(u, v, dropout).equal(whole.logits(u, v, dropout)));
+  EXPECT_TRUE(heads[1].cross_logits(u, v).equal(whole.cross_logits(u, v)));
+  expect_gradients([&] { return heads[0].logits(u, v) * heads[1].logits(u, v, dropout); },
+                   {u, v, owner, own}, "both heads");
+  expect_gradients([&] { return heads[1].cross_logits(u, v); }, {u, v, owner, own}, "all pairs");
+  EXPECT_EQ(own.grad().narrow(0, 0, inner).abs().max().item<double>(), 0);
+}
+
 TEST(HeadModule, CrossLogitsHaveTheGradientsOfFiniteDifferences) {
   const HeadModule module = make_module(make_settings("mlp"), 3, torch::kDouble);
   const Tensor u = randn(2, 3, 1).requires_grad_(), v = randn(4, 3, 2).requires_grad_();

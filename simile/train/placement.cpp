@@ -166,6 +166,7 @@ ModelWeights::ModelWeights(const ModelSettings& settings, const std::vector<Head
   for (const HeadSettings& head : heads) {
     heads_.push_back(place_head(head, settings.embedding_size(), placement));
   }
+  share_layers(heads_);
 }
 
 int64_t ModelWeights::count() const {

@@ -20,6 +20,7 @@ Smoothing::Smoothing(const SiarOptions& options, ModelWeights& weights,
         place_head(head.settings(), head.embedding_size(), weights_.placement()));
     average_heads_.back().from_host(head.to_host().data());
   }
+  share_layers(average_heads_);
 }
 
 // The vectors of all texts of a batch, of which `own` are this process's.

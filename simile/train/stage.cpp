@@ -46,25 +46,30 @@ torch::Tensor gradient_of(const torch::Tensor& leaf) {
   return leaf.grad();
 }
 
-// The heads that objectives use, tensor by tensor, then the losses.
+// The heads that objectives use, tensor by tensor, shared ones once, then the losses.
 std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
                                            const std::vector<Objective>& objectives,
                                            ModelWeights& weights) {
   std::vector<TrainedTensor> tensors;
   const double head_factor =
       options.head_learning_rate > 0 ? options.head_learning_rate / options.learning_rate : 1.0;
-  std::set<size_t> heads;
+  const std::vector<HeadSettings>& heads = weights.head_settings();
+  std::set<std::pair<size_t, size_t>> used;  // a head, and a tensor of its layout
   for (const ObjectiveOptions& objective : options.objectives) {
-    if (!objective.head.empty()) heads.insert(find_head(weights.head_settings(), objective.head));
+    if (objective.head.empty()) continue;
+    const size_t number = find_head(heads, objective.head);
+    const HeadSettings& head = heads[number];
+    const size_t owner = head.shares.empty() ? number : find_head(heads, head.shares);
+    const size_t count = head_layout(head, 1).size();
+    for (size_t i = 0; i < count; ++i) used.emplace(i + 2 < count ? owner : number, i);
   }
-  for (const size_t number : heads) {
+  for (const auto& [number, place] : used) {
     HeadModule& head = weights.heads()[number];
-    for (const ParameterSlot& slot : head_layout(head.settings(), head.embedding_size())) {
-      tensors.push_back({head.settings().name + "." + slot.name,
-                         head.parameters().detach().narrow(0, slot.offset, slot.size),
-                         gradient_of(head.parameters()).narrow(0, slot.offset, slot.size),
-                         head_factor, slot.decays});
-    }
+    const ParameterSlot slot = head_layout(head.settings(), head.embedding_size())[place];
+    tensors.push_back({head.settings().name + "." + slot.name,
+                       head.parameters().detach().narrow(0, slot.offset, slot.size),
+                       gradient_of(head.parameters()).narrow(0, slot.offset, slot.size),
+                       head_factor, slot.decays});
   }
   for (const Objective& objective : objectives) {
     for (const LossParameter& parameter : objective.parameters()) {

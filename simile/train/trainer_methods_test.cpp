@@ -2,7 +2,9 @@
 // Whole runs with heads, several tasks, teachers, regularisers and stages that refer to others.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -217,6 +219,35 @@ TEST_F(MethodsTest, TheSavedHeadsGiveTheReportedMetrics) {
 
 TEST_F(MethodsTest, ARunOfSeveralTasksResumesToTheSameBits) {
   expect_resumes(kTasks, {1, 4, 9, 16});
+}
+
+TEST_F(MethodsTest, HeadsThatShareLayersAreTrainedAsOneAndSavedWhole) {
+  const std::vector<std::string> shared = {"heads.2.shares=kind",
+                                           "stages.0.siar={weight: 0, bregman: 0.5}"};
+  expect_resumes(kTasks, {7}, shared);
+  std::map<std::string, std::vector<float>> weights;
+  for (const SavedHead& head : open_model_folder(path("whole/model"), silent_events()).heads) {
+    weights[head.settings.name] = read_head_weights(head, 16);
+    EXPECT_EQ(head.settings.shares, head.settings.name == "joint" ? "kind" : "");
+  }
+  const std::vector<float>&kind = weights["kind"], &joint = weights["joint"];
+  const int64_t inner = 16 * 16 + 16;
+  ASSERT_EQ(joint.size(), static_cast<size_t>(inner + 16 + 1));
+  EXPECT_TRUE(std::equal(kind.begin(), kind.begin() + inner, joint.begin()));
+  EXPECT_FALSE(std::equal(kind.begin() + inner, kind.begin() + inner + 16, joint.begin() + inner));
+  const std::vector<std::string> joint_alone = {
+      "heads.2.shares=kind", "stages.0.objectives.0.head=joint", "stages.0.objectives.0.loss=mse",
+      "stages.0.objectives.0.data={path: " + path("train.tsv") + ", score_scale: 5}",
+      "stages.0.selection.metric=joint.spearman"};
+  run(kTasks, "alone", joint_alone);
+  for (const SavedHead& head : open_model_folder(path("alone/model"), silent_events()).heads) {
+    if (head.settings.name != "kind") continue;
+    const std::vector<float> trained = read_head_weights(head, 16);
+    std::vector<float> start(trained.size());
+    initialise_head_weights(head.settings, 16, 1, start.data());
+    EXPECT_FALSE(std::equal(trained.begin(), trained.begin() + inner, start.begin()));
+    EXPECT_TRUE(std::equal(trained.begin() + inner, trained.end(), start.begin() + inner));
+  }
 }
 
 TEST_F(MethodsTest, AHeadOfTheModelIsGoneOnWith) {
