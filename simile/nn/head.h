@@ -48,7 +48,7 @@ class HeadModule {
   int64_t parameter_count() const { return parameters_.numel(); }
 
   // Makes the layers but the last those of `owner`, as HeadSettings::shares says: logits read them
-  // there, gradients are added there, and to_host() has them. Those of parameters() lie idle.
+  // there, gradients are added there, and to_host() has them. Their part of parameters() lies idle.
   void share_layers(const HeadModule& owner);
 
   // Copies the weights to the host's memory, and back. For modules of floats.
