@@ -20,13 +20,13 @@
 // dropout_side = first, the input of a pair's first layer has it on u alone.
 //
 // Weights are one flat array in the order of head_layout(), in inference and training alike. A head
-// with `shares` has the layers 1 to n - 1 of another head: training keeps them equal, and a saved head
-// has a copy of its own.
+// with `shares` has the layers 1 to n - 1 of another head: training keeps them equal, and a saved
+// head has a copy of its own.
 //
 // Source: Chang, Alate and Grover, "That was smooth" (l1, cosine and concat; dropout before the
 // classifier); Hanson, Kothari and Zhu, PolarBERT (several layers with dropout before and between,
-// combined inputs, [u; v], dropout of one side, shared layers); concat is the classification objective of Reimers
-// and Gurevych 2019, section 3.
+// combined inputs, [u; v], dropout of one side, shared layers); concat is the classification
+// objective of Reimers and Gurevych 2019, section 3.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ std::vector<int64_t> head_widths(const HeadSettings& settings, int64_t H);
 // to weights, but not to the one factor of l1 and cosine.
 std::vector<ParameterSlot> head_layout(const HeadSettings& settings, int64_t H);
 int64_t head_parameter_count(const HeadSettings& settings, int64_t H);
-// Those of all layers but the last, which come first: what heads can share.
+// The weights of layers 1 to n - 1, which come first: what heads can share.
 int64_t inner_parameter_count(const HeadSettings& settings, int64_t H);
 
 // Fills flat[head_parameter_count(settings, H)]: weights from N(0, 0.02^2), biases 0, like the

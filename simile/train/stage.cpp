@@ -60,8 +60,11 @@ std::vector<TrainedTensor> trained_tensors(const StageOptions& options,
     const size_t number = find_head(heads, objective.head);
     const HeadSettings& head = heads[number];
     const size_t owner = head.shares.empty() ? number : find_head(heads, head.shares);
-    const size_t count = head_layout(head, 1).size();
-    for (size_t i = 0; i < count; ++i) used.emplace(i + 2 < count ? owner : number, i);
+    const int64_t H = weights.heads()[number].embedding_size();
+    const std::vector<ParameterSlot> layout = head_layout(head, H);
+    for (size_t i = 0; i < layout.size(); ++i) {
+      used.emplace(layout[i].offset < inner_parameter_count(head, H) ? owner : number, i);
+    }
   }
   for (const auto& [number, place] : used) {
     HeadModule& head = weights.heads()[number];
