@@ -113,7 +113,10 @@ void warn_about_table(const std::string& input, const TableOptions& table, const
 
 void check_outputs(const std::vector<std::string>& outputs,
                    const std::vector<std::string>& inputs) {
-  const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
+  const auto is_file = [](const std::string& path) {
+    std::error_code ignored;
+    return !path.empty() && path != "-" && !std::filesystem::is_fifo(path, ignored);
+  };
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!is_file(outputs[i])) continue;
     check_no_part_of_run(outputs[i]);

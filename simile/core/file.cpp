@@ -54,6 +54,14 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// `path` without links. The pipe behind /dev/stdout or a shell's /dev/fd/63 has no path to follow
+// the link to; it keeps the name that it was given.
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
 // Flushes the folder that `path` is in. A rename survives a crash of the machine only after that.
 void sync_folder_of(const std::string& path) {
   const int folder = open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY);
@@ -124,7 +132,7 @@ void MappedFile::expect_jumps(bool jumps) const {
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   std::error_code ignored;
-  if (fs::is_symlink(path, ignored)) path_ = fs::weakly_canonical(path, ignored).string();
+  if (fs::is_symlink(path, ignored)) path_ = real_path(path);
   const bool replaces = !fs::exists(path_, ignored) || fs::is_regular_file(path_, ignored);
   if (replaces) temporary_ = temporary_name(path_);
   file_ = std::fopen((replaces ? temporary_ : path_).c_str(), "wb");
@@ -178,8 +186,8 @@ std::string folder_place(const std::string& path) {
 }
 
 void check_not_read(const std::string& output, const std::string& input) {
-  const fs::path target = folder_place(fs::weakly_canonical(output).string());
-  const fs::path read = folder_place(fs::weakly_canonical(input).string());
+  const fs::path target = folder_place(real_path(output));
+  const fs::path read = folder_place(real_path(input));
   const auto parts = std::mismatch(target.begin(), target.end(), read.begin(), read.end());
   SIMILE_CHECK(parts.first != target.end(), ErrorKind::kUsage,
                "'{}' {} what the command reads ('{}') and would be replaced; give another output",

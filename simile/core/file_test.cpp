@@ -150,6 +150,18 @@ TEST_F(FileTest, WhatIsReadIsNotReplaced) {
   }
 }
 
+TEST_F(FileTest, APipeWithoutAPathIsReadAndWritten) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto named = [](int end) { return "/dev/fd/" + std::to_string(end); };
+  EXPECT_NO_THROW(check_not_read(join_path(folder_, "output"), named(ends[0])));
+  EXPECT_NO_THROW(check_not_read(named(ends[1]), named(ends[0])));
+  write_file_atomic(named(ends[1]), "bytes");
+  close(ends[1]);
+  EXPECT_EQ(read_file(named(ends[0])), "bytes");
+  close(ends[0]);
+}
+
 TEST_F(FileTest, AtomicFolderReplacesNothingOfAnotherKind) {
   const std::string path = join_path(folder_, "keep");
   const auto commit = [&] {
