@@ -91,7 +91,9 @@ TEST(OptionRules, OptionsOfWhatIsSwitchedOffAreToldOf) {
       {{"stages.objectives.loss={name: sum, of: [{name: bsc, temperature: {parametrization: "
         "scale}}, pearson]}"},
        "`parametrization` does nothing"},
-      {{"stages.objectives.head="}, "head 'grade': no objective has it"},
+      {{"stages.objectives.head="}, "head 'grade': no objective has it, so that it keeps random"},
+      {{"heads=[{name: a, kind: mlp, layers: 2}, {name: grade, kind: mlp, layers: 2, shares: a}]"},
+       "head 'a': no objective has it, so that its last layer keeps random weights"},
       {{"architecture.hidden=64"}, "`architecture.hidden` does nothing beside `model`"},
   };
   for (const auto& [overrides, message] : cases) {
