@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the matrix "loss against loss by data set" of docs/results/README.md, and its drawing
 losses.svg, from the tables of BSC that start from all-MiniLM-L6-v2: what TABLE-minilm.md lacks comes
-from TABLE-minilm-gpu.md.   tools/loss_matrix.py [--check]
+from the first of the pages TABLE-minilm-*.md that has it.   tools/loss_matrix.py [--check]
 """
 import pathlib
 import re
@@ -94,8 +94,8 @@ def drawing(compared):
 def main():
     head = ["set and metric", *ROWS, *(f"{above} - {below}" for above, below in PAIRS), "seeds"]
     lines, compared = [head, ["---"] * len(head)], []
-    paths = sorted((RESULTS / "tables").glob("bsc-table*-minilm*.md"), key=lambda path: path.stem)  # -gpu behind
-    for name in sorted({path.stem.removesuffix("-gpu") for path in paths}):
+    paths = sorted((RESULTS / "tables").glob("bsc-table*-minilm*.md"), key=lambda path: path.stem)
+    for name in sorted({path.stem.split("-minilm")[0] for path in paths}):
         sources = [Table(path) for path in paths if path.stem.startswith(name)]
         for column in sources[0].columns:
             column_name = {"Spearman x 100": "STSb Spearman"}.get(column, column)
