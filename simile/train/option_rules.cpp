@@ -393,8 +393,8 @@ std::vector<std::string> idle_option_warnings(const TrainOptions& options) {
   }
   for (const HeadSettings& head : options.heads) {
     if (trained.count(head.name) > 0) continue;
-    const bool is_shared = std::any_of(
-        options.heads.begin(), options.heads.end(), [&](const HeadSettings& other) {
+    const bool is_shared =
+        std::any_of(options.heads.begin(), options.heads.end(), [&](const HeadSettings& other) {
           return other.shares == head.name && trained.count(other.name) > 0;
         });
     lines.push_back(fmt::format("head '{}': no objective has it, so that {} keeps random weights",
