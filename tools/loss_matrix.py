@@ -34,7 +34,9 @@ class Table:
         self.claims = {row[0].lower(): row[1:] for row in map(cells, lines) if len(row) == 3}
 
     def mean(self, row, column):
-        """As a number of 0 to 100, or None where the row was not run."""
+        """As a number of 0 to 100, or None where the row was not run or the page has no such column."""
+        if column not in self.columns:
+            return None
         cell = self.means.get(ROWS[row], [""] * 99)[self.columns[column]]
         found = re.match(r"[\d.]+", cell)
         return None if found is None else float(found[0]) * self.scale(column)
