@@ -113,10 +113,7 @@ void warn_about_table(const std::string& input, const TableOptions& table, const
 
 void check_outputs(const std::vector<std::string>& outputs,
                    const std::vector<std::string>& inputs) {
-  const auto is_file = [](const std::string& path) {
-    std::error_code ignored;
-    return !path.empty() && path != "-" && !std::filesystem::is_fifo(path, ignored);
-  };
+  const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!is_file(outputs[i])) continue;
     check_no_part_of_run(outputs[i]);
@@ -124,11 +121,9 @@ void check_outputs(const std::vector<std::string>& outputs,
       if (is_file(input)) check_not_read(outputs[i], input);
     }
     for (size_t j = 0; j < i; ++j) {
-      SIMILE_CHECK(!is_file(outputs[j]) || std::filesystem::weakly_canonical(outputs[j]) !=
-                                               std::filesystem::weakly_canonical(outputs[i]),
-                   ErrorKind::kUsage,
-                   "'{}' would be written twice, with different contents; give two names",
-                   outputs[i]);
+      SIMILE_CHECK(
+          !is_file(outputs[j]) || real_path(outputs[j]) != real_path(outputs[i]), ErrorKind::kUsage,
+          "'{}' would be written twice, with different contents; give two names", outputs[i]);
     }
   }
 }

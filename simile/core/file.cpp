@@ -54,14 +54,6 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// `path` without links. The pipe behind /dev/stdout or a shell's /dev/fd/63 has no path to follow
-// the link to; it keeps the name that it was given.
-std::string real_path(const std::string& path) {
-  std::error_code error;
-  const fs::path real = fs::weakly_canonical(path, error);
-  return error ? path : real.string();
-}
-
 // Flushes the folder that `path` is in. A rename survives a crash of the machine only after that.
 void sync_folder_of(const std::string& path) {
   const int folder = open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY);
@@ -173,6 +165,12 @@ void write_file_atomic(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  return error ? path : real.string();
 }
 
 std::string folder_place(const std::string& path) {

@@ -112,6 +112,10 @@ class ScratchFolder {
   std::optional<FileLock> lock_;
 };
 
+// `path` without links. The pipe behind /dev/stdout or a shell's /dev/fd/63 has no path to follow
+// the link to; it keeps the name that it was given.
+std::string real_path(const std::string& path);
+
 // The place to make a folder that will be `path`: the path without a final slash, or its target if
 // it is a link to a folder, so that the link stays.
 std::string folder_place(const std::string& path);
