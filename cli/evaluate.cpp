@@ -206,6 +206,7 @@ std::vector<EvaluationOptions> chosen_tasks(EvaluateArguments& arguments) {
 void check_files(const EvaluateArguments& arguments,
                  const std::vector<EvaluationOptions>& evaluations) {
   std::vector<std::string> inputs = {arguments.run};
+  std::vector<std::string> outputs = {arguments.output, arguments.predictions};
   if (is_task_file(arguments.task)) inputs.push_back(arguments.task);
   for (const EvaluationOptions& options : evaluations) {
     const RankingDataOptions& ranking = options.ranking;
@@ -215,10 +216,9 @@ void check_files(const EvaluateArguments& arguments,
       if (!ranking.folder.empty()) inputs.push_back(join_path(ranking.folder, name));
     }
     inputs.insert(inputs.end(), options.seen.begin(), options.seen.end());
-  }
-  std::vector<std::string> outputs = {arguments.output, arguments.predictions};
-  if (ends_with(arguments.predictions, ".trec")) {
-    outputs.push_back(query_table_file(arguments.predictions));
+    if (options.task == "ranking" && arguments.run.empty() && !arguments.predictions.empty()) {
+      outputs.push_back(query_table_file(arguments.predictions));
+    }
   }
   check_outputs(outputs, inputs);
 }

@@ -81,6 +81,11 @@ bool file_exists(const std::string& path) {
   return fs::is_regular_file(path, ignored);
 }
 
+bool stream_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+}
+
 bool folder_exists(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
@@ -125,7 +130,7 @@ void MappedFile::expect_jumps(bool jumps) const {
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   std::error_code ignored;
   if (fs::is_symlink(path, ignored)) path_ = real_path(path);
-  const bool replaces = !fs::exists(path_, ignored) || fs::is_regular_file(path_, ignored);
+  const bool replaces = !stream_exists(path_);
   if (replaces) temporary_ = temporary_name(path_);
   file_ = std::fopen((replaces ? temporary_ : path_).c_str(), "wb");
   if (file_ == nullptr) fail_write(path_, errno);

@@ -16,7 +16,8 @@
 namespace simile {
 
 std::string read_file(const std::string& path);
-bool file_exists(const std::string& path);  // a regular file
+bool file_exists(const std::string& path);    // a regular file
+bool stream_exists(const std::string& path);  // what is no regular file: a pipe, a device
 bool folder_exists(const std::string& path);
 std::string join_path(const std::string& folder, const std::string& name);
 void make_folders(const std::string& path);  // with parents; fine when it exists

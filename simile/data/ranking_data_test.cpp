@@ -97,6 +97,17 @@ TEST(Trec, QrelsWithoutHeader) {
   EXPECT_EQ(judgements[1].line, 2);
 }
 
+TEST(Trec, IdsOfATableWithTabsMayHoldSpaces) {
+  const TestFiles files;
+  const auto judgements = read_qrels(
+      files.write("q.tsv", "query_id\tdoc_id\trelevance\nq one\tNew York\t1\nq2 \td\t 0\r\n"));
+  ASSERT_EQ(judgements.size(), 2);
+  EXPECT_EQ(judgements[0].query, "q one");
+  EXPECT_EQ(judgements[0].document, "New York");
+  EXPECT_EQ(judgements[1].query, "q2");
+  EXPECT_EQ(judgements[1].relevance, 0);
+}
+
 TEST(Trec, BrokenQrelsNameTheLine) {
   const TestFiles files;
   const std::pair<const char*, const char*> cases[] = {

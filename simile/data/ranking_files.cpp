@@ -43,6 +43,15 @@ std::vector<std::string> split_on_space(const std::string& line) {
   return fields;
 }
 
+std::vector<std::string> split_on_tabs(const std::string& line) {
+  std::vector<std::string> fields;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = line.find('\t', begin);
+    fields.push_back(trim(line.substr(begin, end - begin)));
+  }
+  return fields;
+}
+
 template <typename Number>
 Number read_number(const std::string& text, const LineReader& lines, const char* expected) {
   Number number = 0;
@@ -66,12 +75,6 @@ Judgement parse_judgement(const std::vector<std::string>& fields, bool header,
   return {fields[0], fields[expected - 2],
           read_number<int64_t>(fields[expected - 1], lines, "a whole number as relevance"),
           lines.line_number()};
-}
-
-void check_id(const std::string& id, const std::string& path) {
-  SIMILE_CHECK(
-      !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos, ErrorKind::kInput,
-      "{}: the id '{}' cannot stand in a TREC run; expected an id without white space", path, id);
 }
 
 }  // namespace
@@ -166,9 +169,10 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
   std::vector<Judgement> judgements;
   std::unordered_map<std::string, size_t> seen;  // query, tab, document -> position
   int64_t blank_lines = 0;
-  bool header = false, first = true;
+  bool header = false, first = true, has_tabs = false;
   for (std::string line; lines.next(line);) {
-    const std::vector<std::string> fields = split_on_space(line);
+    std::vector<std::string> fields = split_on_space(line);
+    if (has_tabs && !fields.empty()) fields = split_on_tabs(line);  // an id may hold spaces
     if (fields.empty()) {
       ++blank_lines;
       continue;
@@ -177,6 +181,7 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
       header = fields.size() == 3 && (fields[0] == "query_id" || fields[0] == "query-id");
       if (header) {
         check_qrels_header(fields, lines);
+        has_tabs = line.find('\t') != std::string::npos;
         continue;
       }
     }
@@ -229,11 +234,17 @@ std::vector<RunQuery> read_run(const std::string& path) {
   return run;
 }
 
+void check_run_id(const std::string& id, const std::string& path) {
+  SIMILE_CHECK(
+      !id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string::npos, ErrorKind::kInput,
+      "{}: the id '{}' cannot stand in a TREC run; expected an id without white space", path, id);
+}
+
 std::string run_lines(const RunQuery& query, const std::string& tag, const std::string& name) {
-  check_id(query.query, name);
+  check_run_id(query.query, name);
   std::string text;
   for (size_t i = 0; i < query.documents.size(); ++i) {
-    check_id(query.documents[i], name);
+    check_run_id(query.documents[i], name);
     // {} writes the shortest text that reads back to the same double.
     text += fmt::format("{} Q0 {} {} {} {}\n", query.query, query.documents[i], i + 1,
                         query.scores[i], tag);
@@ -243,7 +254,7 @@ std::string run_lines(const RunQuery& query, const std::string& tag, const std::
 
 void write_run(const std::string& path, const std::vector<RunQuery>& run, const std::string& tag) {
   AtomicFile file(path);
-  check_id(tag, path);
+  check_run_id(tag, path);
   for (const RunQuery& query : run) file.write(run_lines(query, tag, path));
   file.commit();
 }

@@ -84,7 +84,8 @@ struct Judgement {
   int64_t line = 0;  // in its file
 };
 
-// In file order; repeated equal judgements are kept once.
+// In file order; repeated equal judgements are kept once. White space separates the fields; below a
+// header with tabs, tabs alone do.
 std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report = nullptr);
 
 struct RunQuery {
@@ -96,11 +97,14 @@ struct RunQuery {
 // Queries in order of appearance, documents in file order.
 std::vector<RunQuery> read_run(const std::string& path);
 
+// An id that is empty or holds white space cannot be written: ErrorKind::kInput. `path` is the run.
+void check_run_id(const std::string& id, const std::string& path);
+
 // One query's lines of a run, ranks from 1. `name` is the file's in messages; else as write_run().
 std::string run_lines(const RunQuery& query, const std::string& tag, const std::string& name);
 
-// Writes documents in the order given with ranks from 1. An id that is empty or holds white space
-// cannot be written: ErrorKind::kInput. `tag` names the system.
+// Writes documents in the order given with ranks from 1, after check_run_id() of each id. `tag`
+// names the system.
 void write_run(const std::string& path, const std::vector<RunQuery>& run, const std::string& tag);
 
 }  // namespace simile

@@ -86,6 +86,37 @@ TEST(Predictions, OfARankingHaveATableOfItsQueries) {
   EXPECT_EQ(again.examples, report.examples);
 }
 
+TEST(Predictions, OfARankingGoAloneIntoAStream) {
+  FirstTwo scorer;
+  evaluate(ranking_options(TestFiles()), scorer, "/dev/null");
+  EXPECT_FALSE(file_exists(query_table_file("/dev/null")));
+}
+
+TEST(Predictions, IdsThatARunCannotHoldAreRefusedBeforeTheWork) {
+  class Idle : public FirstTwo {
+    std::vector<Ranking> rank(const std::vector<std::string>& queries,
+                              const std::vector<std::string>& documents,
+                              const std::vector<std::vector<int64_t>>& candidates,
+                              int64_t depth) override {
+      ++calls;
+      return FirstTwo::rank(queries, documents, candidates, depth);
+    }
+
+   public:
+    int calls = 0;
+  };
+  const TestFiles files;
+  EvaluationOptions options = ranking_options(files);
+  files.write("c.jsonl",
+              "{\"id\":\"d 1\",\"text\":\"first\"}\n{\"id\":\"d2\",\"text\":\"second\"}\n");
+  files.write("r.tsv", "query_id\tdoc_id\trelevance\nq1\td 1\t1\n");
+  Idle scorer;
+  EXPECT_THAT(error_of([&] { evaluate(options, scorer, files.path("test.trec")); }),
+              HasSubstr("test.trec: the id 'd 1' cannot stand in a TREC run"));
+  EXPECT_EQ(scorer.calls, 0);
+  EXPECT_EQ(*evaluate(options, scorer).find_metric("p@1"), 1);
+}
+
 TEST(Predictions, InMemoryAreThoseOfTheFiles) {
   const TestFiles files;
   FirstTwo scorer;

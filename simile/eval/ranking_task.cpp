@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 
 namespace simile {
 namespace {
@@ -74,6 +75,7 @@ class RankingTask : public Task {
 
   Report evaluate(Scorer& scorer, const std::string& predictions_path,
                   Predictions* predictions) const override {
+    if (!predictions_path.empty()) check_run_ids(predictions_path);  // before the work
     Report report;
     report.task = "ranking";
     report.name = name_;
@@ -93,7 +95,10 @@ class RankingTask : public Task {
       table.seen = is_seen_;
       if (!predictions_path.empty()) {
         write_ranking(predictions_path, scorer.name(), data_, queries_.rows, rankings);
-        write_predictions(query_table_file(predictions_path), table);
+        // Beside a pipe there is no place for it.
+        if (!stream_exists(predictions_path)) {
+          write_predictions(query_table_file(predictions_path), table);
+        }
       }
       if (predictions != nullptr) *predictions = std::move(table);
     }
@@ -180,6 +185,13 @@ class RankingTask : public Task {
   }
 
  private:
+  void check_run_ids(const std::string& path) const {
+    for (const int64_t query : queries_.rows) {
+      check_run_id(data_.query_ids[static_cast<size_t>(query)], path);
+    }
+    for (const std::string& id : data_.document_ids) check_run_id(id, path);
+  }
+
   // The queries that are ranked.
   struct Queries {
     std::vector<int64_t> rows;  // of the data
