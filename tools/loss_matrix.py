@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the matrix "loss against loss by data set" of docs/results/README.md, and its drawing
-losses.svg, from the tables of BSC that start from all-MiniLM-L6-v2: what TABLE-minilm.md lacks comes
-from the first of the pages TABLE-minilm-*.md that has it.   tools/loss_matrix.py [--check]
+losses.svg, from the tables of BSC that start from all-MiniLM-L6-v2. The page TABLE-minilm*.md with
+the most seeds of BSC and MSE on a set fills its row; what it lacks comes from the next of them.
+  tools/loss_matrix.py [--check]
 """
 import pathlib
 import re
@@ -40,6 +41,10 @@ class Table:
         cell = self.means.get(ROWS[row], [""] * 99)[self.columns[column]]
         found = re.match(r"[\d.]+", cell)
         return None if found is None else float(found[0]) * self.scale(column)
+
+    def seeds(self, column):
+        compared = self.compare(*PAIRS[0], column) if column in self.columns else None
+        return compared[4] if compared else 0
 
     def scale(self, column):
         return 100 if any(row[self.columns[column]].startswith("0.") for row in self.means.values()) else 1
@@ -98,8 +103,9 @@ def main():
     lines, compared = [head, ["---"] * len(head)], []
     paths = sorted((RESULTS / "tables").glob("bsc-table*-minilm*.md"), key=lambda path: path.stem)
     for name in sorted({path.stem.split("-minilm")[0] for path in paths}):
-        sources = [Table(path) for path in paths if path.stem.startswith(name)]
-        for column in sources[0].columns:
+        tables = [Table(path) for path in paths if path.stem.startswith(name)]
+        for column in dict.fromkeys(column for table in tables for column in table.columns):
+            sources = sorted(tables, key=lambda table: -table.seeds(column))
             column_name = {"Spearman x 100": "STSb Spearman"}.get(column, column)
             column_name = column_name if not column.startswith("HP") else "PFCC-S " + column
             means = [first_known(source.mean(row, column) for source in sources) for row in ROWS]
