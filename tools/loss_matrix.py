@@ -79,20 +79,23 @@ def words(compared):
 
 def drawing(compared):
     """A line for each comparison: the difference with its interval over the test examples."""
-    left, scale, width = 300, 24, 780
-    zero = left + 10 * scale
+    left, width, step = 300, 780, 4  # of the axis, in points
+    first = min(min(found[:3]) for _, found in compared) // step * step
+    last = -(-max(max(found[:3]) for _, found in compared) // step) * step
+    scale = (width - left - 20) / (last - first)
+    zero = left - first * scale
     svg = []
     for place, (label, found) in enumerate(compared):
         y = 46 + 18 * place
         svg.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{label}</text>')
-        difference, low, high = (min(max(value, -9.5), 9.5) for value in found[:3])
+        difference, low, high = found[:3]
         svg.append(f'<line x1="{zero + low * scale:.1f}" x2="{zero + high * scale:.1f}" y1="{y}" y2="{y}" '
                    f'stroke="#36c" stroke-width="3"/><circle cx="{zero + difference * scale:.1f}" cy="{y}" r="5" '
                    f'fill="#36c"/>')
     bottom = 46 + 18 * len(compared)
-    axis = "".join(f'<line x1="{zero + tick * scale}" x2="{zero + tick * scale}" y1="34" y2="{bottom}" stroke="#bbb"/>'
-                   f'<text x="{zero + tick * scale}" y="{bottom + 14}" text-anchor="middle">{tick:+d}</text>'
-                   for tick in range(-8, 9, 2))
+    axis = "".join(f'<line x1="{zero + tick * scale:.1f}" x2="{zero + tick * scale:.1f}" y1="34" y2="{bottom}" '
+                   f'stroke="#bbb"/><text x="{zero + tick * scale:.1f}" y="{bottom + 14}" '
+                   f'text-anchor="middle">{tick:+d}</text>' for tick in range(int(first), int(last) + 1, step))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + 24}" font-family="sans-serif" '
             f'font-size="12"><rect width="100%" height="100%" fill="white"/><text x="8" y="18">Difference in points of the '
             f'metric x 100, with its 95 % interval over the test examples</text>{axis}{"".join(svg)}</svg>\n')
