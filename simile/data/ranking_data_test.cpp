@@ -114,6 +114,7 @@ TEST(Trec, BrokenQrelsNameTheLine) {
       {"q 0 d 1\nq 0 d\n", "q.txt:2: expected 4 fields"},
       {"q d 1\n", "q.txt:1: expected 4 fields"},
       {"query_id\tdoc_id\trelevance\nq 0 d 1\n", "q.txt:2: expected 3 fields"},
+      {"query_id\tdoc_id\trelevance\nq\t \t1\n", "q.txt:2: expected 3 fields"},
       {"query_id\trelevance\tdoc_id\nq\t1\t4\n",
        "q.txt:1: expected the columns query_id, doc_id, relevance"},
       {"q 0 d 1.5\n", "q.txt:1: expected a whole number as relevance, found '1.5'"},

@@ -33,21 +33,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSpace = " \t\r\v\f";
 
-std::vector<std::string> split_on_space(const std::string& line) {
+// Several separators together are one.
+std::vector<std::string> split_fields(const std::string& line, const char* separators = kSpace) {
   std::vector<std::string> fields;
-  for (size_t begin = 0; (begin = line.find_first_not_of(kSpace, begin)) != std::string::npos;) {
-    const size_t end = std::min(line.find_first_of(kSpace, begin), line.size());
-    fields.push_back(line.substr(begin, end - begin));
+  for (size_t begin = 0;
+       (begin = line.find_first_not_of(separators, begin)) != std::string::npos;) {
+    const size_t end = std::min(line.find_first_of(separators, begin), line.size());
+    std::string field = trim(line.substr(begin, end - begin));
+    if (!field.empty()) fields.push_back(std::move(field));
     begin = end;
-  }
-  return fields;
-}
-
-std::vector<std::string> split_on_tabs(const std::string& line) {
-  std::vector<std::string> fields;
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = line.find('\t', begin);
-    fields.push_back(trim(line.substr(begin, end - begin)));
   }
   return fields;
 }
@@ -169,10 +163,10 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
   std::vector<Judgement> judgements;
   std::unordered_map<std::string, size_t> seen;  // query, tab, document -> position
   int64_t blank_lines = 0;
-  bool header = false, first = true, has_tabs = false;
+  bool header = false, first = true;
+  const char* separators = kSpace;
   for (std::string line; lines.next(line);) {
-    std::vector<std::string> fields = split_on_space(line);
-    if (has_tabs && !fields.empty()) fields = split_on_tabs(line);  // an id may hold spaces
+    const std::vector<std::string> fields = split_fields(line, separators);
     if (fields.empty()) {
       ++blank_lines;
       continue;
@@ -181,7 +175,7 @@ std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
       header = fields.size() == 3 && (fields[0] == "query_id" || fields[0] == "query-id");
       if (header) {
         check_qrels_header(fields, lines);
-        has_tabs = line.find('\t') != std::string::npos;
+        if (line.find('\t') != std::string::npos) separators = "\t";  // an id may hold spaces
         continue;
       }
     }
@@ -215,7 +209,7 @@ std::vector<RunQuery> read_run(const std::string& path) {
   std::unordered_map<std::string, size_t> position;
   std::unordered_set<std::string> seen;  // query, tab, document
   for (std::string line; lines.next(line);) {
-    const std::vector<std::string> fields = split_on_space(line);
+    const std::vector<std::string> fields = split_fields(line);
     if (fields.empty()) continue;
     SIMILE_CHECK(
         fields.size() == 6, ErrorKind::kInput,
