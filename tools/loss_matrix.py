@@ -5,6 +5,7 @@ losses.svg, from the tables of BSC that start from all-MiniLM-L6-v2. The page TA
 the most seeds of BSC and MSE on a set fills its row; what it lacks comes from the next of them.
   tools/loss_matrix.py [--check]
 """
+import itertools
 import pathlib
 import re
 import sys
@@ -30,8 +31,8 @@ class Table:
         head = next(line for line in lines if line.startswith("|  |"))
         self.columns = {label.removesuffix(", ours"): place for place, label in enumerate(cells(head))
                         if place > 0 and not label.endswith(", paper")}
-        grid = [cells(line) for line in lines[lines.index(head) + 2:]]
-        self.means = {row[0]: row for row in grid if len(row) == len(cells(head))}
+        grid = itertools.takewhile(lambda line: line.startswith("|"), lines[lines.index(head) + 2:])
+        self.means = {row[0]: row for row in map(cells, grid)}
         self.claims = {row[0].lower(): row[1:] for row in map(cells, lines) if len(row) == 3}
 
     def mean(self, row, column):

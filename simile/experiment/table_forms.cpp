@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/text_table.h"
@@ -142,18 +143,18 @@ std::string correction_words(const Reproduction& result) {
       result.tests, result.tests == 1 ? "test" : "tests");
 }
 
-// A row for each claim and a column for each of the table's: "+0.20 [+0.10, +0.30] **holds**".
+// A row for each judged claim, a column for each of the table's: "+0.20 [+0.10, +0.30] **holds**".
 TableRows claim_matrix(const Reproduction& result) {
   TableRows grid = {{"claim"}};
   for (const TableColumn& column : result.table.columns) grid[0].push_back(column.label);
   size_t last = result.table.claims.size();
   for (const JudgedClaim& judged : result.claims) {
+    if (judged.seeds == 0) continue;
     if (judged.claim != last) {
       grid.push_back({result.table.claims[judged.claim].text});
       grid.back().resize(grid[0].size());
       last = judged.claim;
     }
-    if (judged.seeds == 0) continue;
     const TableColumn& column = result.table.columns[judged.column];
     std::string& cell = grid.back()[judged.column + 1];
     cell = signed_figure(column, judged.difference);
@@ -241,6 +242,30 @@ TableRows make_grid(const Reproduction& result) {
       line.push_back(our_figure(columns[c], result.cells[r][c]) + mark_of(result, r, c));
     }
     grid.push_back(std::move(line));
+  }
+  return grid;
+}
+
+// The rows that have runs, seed by seed, so that a repeated cell can be compared: "1: 81.1704".
+TableRows seed_grid(const Reproduction& result) {
+  TableRows grid = {{"seed: figure"}};
+  const std::vector<TableColumn>& columns = result.table.columns;
+  for (const TableColumn& column : columns) grid[0].push_back(column.label);
+  for (size_t r = 0; r < result.table.rows.size(); ++r) {
+    std::vector<std::string> line = {result.table.rows[r].label};
+    bool has_runs = false;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const TableCell& cell = result.cells[r][c];
+      std::vector<std::string> figures;
+      for (size_t i = 0; i < cell.values.size() && !cell.folders.empty(); ++i) {
+        figures.push_back(fmt::format("{}: {:.{}f}", cell.seeds[i],
+                                      cell.values[i] * columns[c].scale,
+                                      digits_of(columns[c]) + 2));
+      }
+      has_runs = has_runs || !figures.empty();
+      line.push_back(fmt::format("{}", fmt::join(figures, ", ")));
+    }
+    if (has_runs) grid.push_back(std::move(line));
   }
   return grid;
 }
@@ -347,14 +372,24 @@ std::string Reproduction::to_markdown() const {
     text += fmt::format("\n{}\n\n{}", correction_words(*this), markdown_table(claim_matrix(*this)));
   }
   TableRows judgements = {{"claim", "verdict", "figures"}};
+  std::map<std::string, std::vector<std::string>> unjudged;  // by the reason
   for (const JudgedClaim& judged : claims) {
+    if (judged.seeds == 0) {
+      unjudged[judged.remark].push_back(claim_words(*this, judged));
+      continue;
+    }
     judgements.push_back(
         {claim_words(*this, judged), judged.verdict_words(), claim_figures(*this, judged)});
   }
-  if (!claims.empty()) text += "\n" + markdown_table(judgements);
+  if (judgements.size() > 1) text += "\n" + markdown_table(judgements);
+  for (const auto& [reason, words] : unjudged) {
+    text += fmt::format("\nUndecided, because {}: {}.\n", reason, fmt::join(words, "; "));
+  }
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";
   for (const std::string& remark : remarks) text += "- " + remark + "\n";
+  const TableRows seeds = seed_grid(*this);
+  if (seeds.size() > 1) text += "\nThe figures of each seed:\n\n" + markdown_table(seeds);
   return text + fmt::format("\nMade by `{}`; with `--row 'LABEL'{}` one {} of it.\n",
                             table_command(*this), table.sets.size() > 1 ? " --set NAME" : "",
                             table.sets.size() > 1 ? "cell" : "row");

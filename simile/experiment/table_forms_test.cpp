@@ -53,6 +53,10 @@ TEST(TableForms, AColumnHasThePapersFiguresWhereThereAreSome) {
                     HasSubstr("| a \\| b | 10.00 | 55.00 ± 7.07 (2) | 70.00 (1) |\n"),
                     HasSubstr("| second | 12.00 | 85.00 ± 7.07 (2) | failed: out of luck |\n"),
                     HasSubstr("| BM25 |  | 10.00 | 10.00 |\n")));
+  EXPECT_THAT(result.to_markdown(),
+              HasSubstr("The figures of each seed:\n\n| seed: figure | MAP | MRR |\n"
+                        "| --- | --- | --- |\n| a \\| b | 1: 50.0000, 2: 60.0000 | 1: 70.0000 |\n"
+                        "| second | 1: 80.0000, 2: 90.0000 |  |\n\nMade by"));
   EXPECT_THAT(result.to_text(), AllOf(HasSubstr("        MAP                      MRR\n"),
                                       HasSubstr("        paper  ours              ours\n"),
                                       HasSubstr("a | b   10.00  55.00 ± 7.07 (2)  70.00 (1)\n")));
@@ -93,16 +97,22 @@ TEST(TableForms, ClaimsStandInAMatrixWithTheirCorrectedVerdicts) {
   on_map.interval = Interval{0.2, 0.4};
   on_mrr.difference = -0.1;
   on_mrr.column = 1;
-  result.claims = {on_map, on_mrr};
+  JudgedClaim unjudged;
+  unjudged.claim = 1;
+  unjudged.remark = "no seed was finished by both rows";
+  result.table.claims.push_back({"BM25 wins", "BM25", "second"});
+  result.claims = {on_map, on_mrr, unjudged};
   std::vector<Reproduction> tables = {result};
   judge_claims(tables);
   EXPECT_THAT(
       tables[0].to_markdown(),
-      AllOf(HasSubstr("| 55.00 ± 7.07 (2), best 60.00 |"),
-            HasSubstr("p corrected for 1 test (Benjamini-Hochberg)"),
-            HasSubstr("| claim | MAP | MRR |\n| --- | --- | --- |\n"
-                      "| Second wins | +30.00 [+20.00, +40.00] **holds** | -10.00 undecided |\n"),
-            HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
+      AllOf(
+          HasSubstr("| 55.00 ± 7.07 (2), best 60.00 |"),
+          HasSubstr("p corrected for 1 test (Benjamini-Hochberg)"),
+          HasSubstr("| claim | MAP | MRR |\n| --- | --- | --- |\n"
+                    "| Second wins | +30.00 [+20.00, +40.00] **holds** | -10.00 undecided |\n\n"),
+          HasSubstr("\n\nUndecided, because no seed was finished by both rows: BM25 wins (MAP).\n"),
+          HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
 }
 
 TEST(TableForms, AClaimSaysThatLowerIsBetter) {
