@@ -372,18 +372,24 @@ std::string Reproduction::to_markdown() const {
     text += fmt::format("\n{}\n\n{}", correction_words(*this), markdown_table(claim_matrix(*this)));
   }
   TableRows judgements = {{"claim", "verdict", "figures"}};
-  std::map<std::string, std::vector<std::string>> unjudged;  // by the reason
+  std::map<std::string, std::map<size_t, std::vector<std::string>>> unjudged;  // reason, claim
   for (const JudgedClaim& judged : claims) {
     if (judged.seeds == 0) {
-      unjudged[judged.remark].push_back(claim_words(*this, judged));
+      unjudged[judged.remark][judged.claim].push_back(table.columns[judged.column].label);
       continue;
     }
     judgements.push_back(
         {claim_words(*this, judged), judged.verdict_words(), claim_figures(*this, judged)});
   }
   if (judgements.size() > 1) text += "\n" + markdown_table(judgements);
-  for (const auto& [reason, words] : unjudged) {
-    text += fmt::format("\nUndecided, because {}: {}.\n", reason, fmt::join(words, "; "));
+  for (const auto& [reason, columns_of] : unjudged) {
+    std::vector<std::string> names;
+    for (const auto& [claim, columns] : columns_of) {
+      const bool is_on_all = columns.size() == table.columns.size();
+      names.push_back(table.claims[claim].text +
+                      (is_on_all ? "" : fmt::format(" ({})", fmt::join(columns, ", "))));
+    }
+    text += fmt::format("\nUndecided, because {}: {}.\n", reason, fmt::join(names, "; "));
   }
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";

@@ -101,18 +101,21 @@ TEST(TableForms, ClaimsStandInAMatrixWithTheirCorrectedVerdicts) {
   unjudged.claim = 1;
   unjudged.remark = "no seed was finished by both rows";
   result.table.claims.push_back({"BM25 wins", "BM25", "second"});
-  result.claims = {on_map, on_mrr, unjudged};
+  result.table.claims.push_back({"BM25 loses", "second", "BM25"});
+  result.claims = {on_map, on_mrr, unjudged, unjudged, unjudged};
+  result.claims[3].column = 1;
+  result.claims[4].claim = 2;
   std::vector<Reproduction> tables = {result};
   judge_claims(tables);
   EXPECT_THAT(
       tables[0].to_markdown(),
-      AllOf(
-          HasSubstr("| 55.00 ± 7.07 (2), best 60.00 |"),
-          HasSubstr("p corrected for 1 test (Benjamini-Hochberg)"),
-          HasSubstr("| claim | MAP | MRR |\n| --- | --- | --- |\n"
-                    "| Second wins | +30.00 [+20.00, +40.00] **holds** | -10.00 undecided |\n\n"),
-          HasSubstr("\n\nUndecided, because no seed was finished by both rows: BM25 wins (MAP).\n"),
-          HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
+      AllOf(HasSubstr("| 55.00 ± 7.07 (2), best 60.00 |"),
+            HasSubstr("p corrected for 1 test (Benjamini-Hochberg)"),
+            HasSubstr("| claim | MAP | MRR |\n| --- | --- | --- |\n"
+                      "| Second wins | +30.00 [+20.00, +40.00] **holds** | -10.00 undecided |\n\n"),
+            HasSubstr("\n\nUndecided, because no seed was finished by both rows: BM25 wins; BM25 "
+                      "loses (MAP).\n"),
+            HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
 }
 
 TEST(TableForms, AClaimSaysThatLowerIsBetter) {
