@@ -21,8 +21,9 @@ HEAD = """# Tables of {paper}
 
 This page has every table of {paper} that was run, beside the paper's figures. The [results
 page](README.md) has the conclusions. Tables named `minilm` start from all-MiniLM-L6-v2; `minilm-gpu`
-has one seed, run on an H100. `words` starts from the word vectors of simile-mini-3-static; `static` and
-the others start from older models of this project.
+has one seed, run on an H100, and `minilm-amx` was run on an Intel Xeon with AMX. `words` starts from
+the word vectors of simile-mini-3-static; `static` and the others start from older models of this
+project.
 
 <!-- made by tools/results_page.py from tables/ -->
 
