@@ -168,6 +168,26 @@ TableRows claim_matrix(const Reproduction& result) {
   return grid;
 }
 
+// The claims that no seed can judge, a line for each reason; without columns where it is so on all.
+std::string unjudged_claims(const Reproduction& result) {
+  std::map<std::string, std::map<size_t, std::vector<std::string>>> unjudged;  // reason, claim
+  for (const JudgedClaim& judged : result.claims) {
+    if (judged.seeds > 0) continue;
+    unjudged[judged.remark][judged.claim].push_back(result.table.columns[judged.column].label);
+  }
+  std::string text;
+  for (const auto& [reason, columns_of] : unjudged) {
+    std::vector<std::string> names;
+    for (const auto& [claim, columns] : columns_of) {
+      const bool is_on_all = columns.size() == result.table.columns.size();
+      names.push_back(result.table.claims[claim].text +
+                      (is_on_all ? "" : fmt::format(" ({})", fmt::join(columns, ", "))));
+    }
+    text += fmt::format("\nUndecided, because {}: {}.\n", reason, fmt::join(names, "; "));
+  }
+  return text;
+}
+
 // Problems of each row with their columns, and notes of rows and of the table.
 std::vector<std::string> table_remarks(const Reproduction& result) {
   std::vector<std::string> remarks;
@@ -372,25 +392,13 @@ std::string Reproduction::to_markdown() const {
     text += fmt::format("\n{}\n\n{}", correction_words(*this), markdown_table(claim_matrix(*this)));
   }
   TableRows judgements = {{"claim", "verdict", "figures"}};
-  std::map<std::string, std::map<size_t, std::vector<std::string>>> unjudged;  // reason, claim
   for (const JudgedClaim& judged : claims) {
-    if (judged.seeds == 0) {
-      unjudged[judged.remark][judged.claim].push_back(table.columns[judged.column].label);
-      continue;
-    }
+    if (judged.seeds == 0) continue;
     judgements.push_back(
         {claim_words(*this, judged), judged.verdict_words(), claim_figures(*this, judged)});
   }
   if (judgements.size() > 1) text += "\n" + markdown_table(judgements);
-  for (const auto& [reason, columns_of] : unjudged) {
-    std::vector<std::string> names;
-    for (const auto& [claim, columns] : columns_of) {
-      const bool is_on_all = columns.size() == table.columns.size();
-      names.push_back(table.claims[claim].text +
-                      (is_on_all ? "" : fmt::format(" ({})", fmt::join(columns, ", "))));
-    }
-    text += fmt::format("\nUndecided, because {}: {}.\n", reason, fmt::join(names, "; "));
-  }
+  text += unjudged_claims(*this);
   const std::vector<std::string> remarks = table_remarks(*this);
   if (!remarks.empty()) text += "\n";
   for (const std::string& remark : remarks) text += "- " + remark + "\n";
