@@ -121,7 +121,7 @@ class PaperTableReader {
   }
 
   void read_set(const std::string& name, const ConfigNode& node) {
-    TableSet set{name, name, {}, ""};
+    TableSet set{name, name, {}, "", table_.name};
     std::string other;
     read_option_members(node, [&](OptionVisitor& v) {
       v.field("recipe", set.recipe, {});
@@ -137,6 +137,7 @@ class PaperTableReader {
       check_at(found != nullptr, node, "table: {} has no recipe of its own of a set '{}'", other,
                name);
       set.recipe = *found;
+      set.table = fs::path(other).stem().string();
     }
     check_at(set.recipe.kind != ConfigNode::Kind::kNull, node, "the set '{}' needs 'recipe'", name);
     set.source = set.recipe.where();
@@ -362,7 +363,7 @@ ConfigNode row_recipe(const PaperTable& table, const TableRow& row, const std::s
   if (settings != nullptr) put_values(settings->values, set_name, recipe);
   if (!model.empty()) put_text(recipe, "model", model);
   if (!data.empty()) put_text(recipe, "data", join_path(data, set.folder));
-  put_text(recipe, "name", fmt::format("{}-{}", table.name, row.name));
+  put_text(recipe, "name", fmt::format("{}-{}", set.table, row.name));
   return finish_recipe(std::move(recipe), set.source, folder);
 }
 

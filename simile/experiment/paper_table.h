@@ -43,6 +43,7 @@ struct TableSet {
   std::string name, folder;  // the folder below --data
   ConfigNode recipe;         // as it stands in its file
   std::string source;        // of the recipe, for messages
+  std::string table;  // name of the table that has the recipe; a cell of both is trained once
 };
 
 struct TableColumn {

@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
+#include "simile/experiment/recipe_facts.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/train/option_rules.h"
 #include "simile/train/train_options.h"
@@ -182,6 +185,30 @@ TEST(PaperTables, RowsAreRecipes) {
       }
     }
   }
+}
+
+// A set that another table has keeps that table's recipes, so its rows of the same label are trained
+// once where both tables share a folder.
+TEST(PaperTables, LossesSharesTheRowsOfThePapersTables) {
+  const PaperTable losses = read_paper_table(find_table("losses"));
+  std::vector<std::string> shared;
+  for (const TableSet& set : losses.sets) {
+    const PaperTable theirs = read_paper_table(find_table(set.table));
+    for (const TableRow& row : losses.rows) {
+      const TableRow* other = theirs.find_row(row.label);
+      const bool has_set = std::count(row.sets.begin(), row.sets.end(), set.name) > 0;
+      if (other == nullptr || !row.is_trained() || !has_set) continue;
+      const auto fingerprint = [&](const PaperTable& table, const TableRow& one) {
+        return recipe_fingerprint(row_recipe(table, one, set.name, &table.settings[0], "m", "data",
+                                             DataFolder::kMayBeMissing),
+                                  {});
+      };
+      EXPECT_EQ(fingerprint(losses, row), fingerprint(theirs, *other)) << set.name << row.label;
+      EXPECT_EQ(row.name, other->name);  // of the folder
+      shared.push_back(row.label);
+    }
+  }
+  EXPECT_EQ(shared.size(), 17U);  // MSE and BSC of six sets, combo of five
 }
 
 }  // namespace

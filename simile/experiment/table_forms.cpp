@@ -367,9 +367,11 @@ std::string Reproduction::to_text() const {
   for (const JudgedOrder& order : orders) text += "order, " + order_line(*this, order) + "\n";
   if (tests > 0) text += correction_words(*this) + "\n";
   for (const JudgedClaim& judged : claims) {
+    if (judged.seeds == 0) continue;
     text += fmt::format("{:13}  {}: {}\n", judged.verdict_words(), claim_words(*this, judged),
                         claim_figures(*this, judged));
   }
+  text += unjudged_claims(*this);
   for (const std::string& remark : table_remarks(*this)) text += "note: " + remark + "\n";
   return text;
 }

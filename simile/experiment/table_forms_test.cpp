@@ -116,6 +116,9 @@ TEST(TableForms, ClaimsStandInAMatrixWithTheirCorrectedVerdicts) {
             HasSubstr("\n\nUndecided, because no seed was finished by both rows: BM25 wins; BM25 "
                       "loses (MAP).\n"),
             HasSubstr("corrected 0.0100 (Benjamini-Hochberg), 0.0100 (Holm)")));
+  const std::string text = tables[0].to_text();
+  EXPECT_THAT(text, HasSubstr("Undecided, because no seed was finished by both rows: BM25 wins;"));
+  EXPECT_THAT(text, Not(HasSubstr("BM25 loses (MAP): ")));  // no line of its own
 }
 
 TEST(TableForms, AClaimSaysThatLowerIsBetter) {
