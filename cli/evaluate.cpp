@@ -240,15 +240,6 @@ std::vector<Report> mean_reports(const std::vector<std::vector<Report>>& by_task
   return means;
 }
 
-std::string reports_to_json(const std::vector<Report>& reports) {
-  if (reports.size() == 1) return reports[0].to_json() + "\n";
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Report& report : reports) {
-    all.push_back(nlohmann::ordered_json::parse(report.to_json()));
-  }
-  return json_line(all);
-}
-
 // Rejects options that only a hybrid or a lexical baseline takes.
 void check_hybrid_options(const EvaluateArguments& arguments, Terminal& terminal) {
   const EvaluationOptions& options = arguments.data.values();
@@ -341,8 +332,10 @@ void evaluate(EvaluateArguments& arguments, bool json, Terminal& terminal) {
   const std::vector<Report> reports = arguments.run.empty()
                                           ? evaluate_models(arguments, terminal)
                                           : std::vector<Report>{evaluate_run_file(arguments)};
-  write_result(json ? reports_to_json(reports) : to_table(reports));
-  if (!arguments.output.empty()) write_result(reports_to_json(reports), arguments.output);
+  const std::string document =
+      (reports.size() == 1 ? reports[0].to_json() : reports_to_json(reports)) + "\n";
+  write_result(json ? document : to_table(reports));
+  if (!arguments.output.empty()) write_result(document, arguments.output);
 }
 
 struct SimilarityArguments {

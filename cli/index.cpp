@@ -163,7 +163,7 @@ void tell_recall(const std::string& path, Terminal& terminal) {
     terminal.info(fmt::format(
         "a graph of {} vectors: searches by it found {:.1f} % of the ten nearest and {:.1f} % of "
         "the ten best by vectors and words when it was made; search --exact finds all",
-        info.graph->rows, 100 * info.graph->recall, 100 * info.graph->agreement.value_or(1)));
+        info.graph->rows, 100 * info.graph->recall, 100 * info.graph->agreement));
   } else if (settings.approximate.approximate == "auto" && settings.by_vectors() &&
              info.vectors >= kApproximateRows) {
     terminal.info(
@@ -364,7 +364,7 @@ void show_info(const IndexArguments& arguments, bool json, Terminal&) {
     document["graph_vectors"] = info.graph->rows;
     document["graph_breadth"] = info.graph->breadth;
     document["graph_recall"] = info.graph->recall;
-    if (info.graph->agreement) document["graph_agreement"] = *info.graph->agreement;
+    document["graph_agreement"] = info.graph->agreement;
   }
   if (info.model.prompt_name && !info.model.prompt_name->empty()) {
     document["prompt"] = *info.model.prompt_name;

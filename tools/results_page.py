@@ -11,7 +11,8 @@ import re
 import sys
 
 PAPERS = {
-    "bsc": ("BSC", ["bsc-", "claims-negatives", "claims-normalisation", "claims-temperature", "rates"]),
+    "bsc": ("BSC", ["bsc-", "claims-negatives", "claims-normalisation", "claims-temperature", "rates",
+                    "losses"]),
     "rcl": ("RCL", ["rcl-", "claims-regulators", "claims-geometry", "claims-overfitting"]),
     "siar": ("S-BERT with smoothness", ["siar-", "claims-smoothness"]),
     "polar": ("PolarBERT", ["polar-"]),
@@ -20,10 +21,10 @@ STATES = ["done", "differs", "absent", "missing"]
 HEAD = """# Tables of {paper}
 
 This page has every table of {paper} that was run, beside the paper's figures. The [results
-page](README.md) has the conclusions. Tables named `minilm` start from all-MiniLM-L6-v2; `minilm-gpu`
-has one seed, run on an H100, and `minilm-amx` was run on an Intel Xeon with AMX. `words` starts from
-the word vectors of simile-mini-3-static; `static` and the others start from older models of this
-project.
+page](README.md) has the conclusions. Tables named `minilm` start from all-MiniLM-L6-v2. They ran on an
+Intel Xeon with AMX, but `polar-results-minilm` on an AMD EPYC; `minilm-amx` has its rows from the Xeon,
+and `minilm-gpu` one seed from an H100. `words` starts from the word vectors of simile-mini-3-static;
+`static` and the others start from older models of this project.
 
 <!-- made by tools/results_page.py from tables/ -->
 

@@ -90,11 +90,10 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   others.push_back(options.teacher);
   const std::vector<Report> reports = with_others(options, result.reports, others, terminal);
   const std::string& model = reduced ? *reduced : result.model_path;
-  nlohmann::ordered_json document = {
-      {"model", model}, {"recipe", recipe}, {"reports", nlohmann::ordered_json::array()}};
-  for (const Report& report : reports) {
-    document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
-  }
+  const nlohmann::ordered_json document = {
+      {"model", model},
+      {"recipe", recipe},
+      {"reports", nlohmann::ordered_json::parse(reports_to_json(reports))}};
   print_result(json, document,
                to_table(reports) + fmt::format("{}model: {}\nrecipe: {}\n",
                                                reports.empty() ? "" : "\n", model, recipe));

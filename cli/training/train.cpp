@@ -135,25 +135,18 @@ void run(const Arguments& given, const CommonOptions& common, Terminal& terminal
   const TrainResult result = training(recipe, arguments.output, arguments.resume,
                                       arguments.overwrite, events, processes.get());
   if (follows) return;
-  Output output("-");
-  if (common.json) {
-    nlohmann::ordered_json document = nlohmann::ordered_json::object();
-    if (!result.model_path.empty()) document["model"] = result.model_path;
-    if (result.verdict) {
-      document["verdict"] = nlohmann::ordered_json::parse(result.verdict->to_json());
-    }
-    document["reports"] = nlohmann::ordered_json::array();
-    for (const Report& report : result.reports) {
-      document["reports"].push_back(nlohmann::ordered_json::parse(report.to_json()));
-    }
-    output.write(document.dump() + "\n");
-  } else {
-    output.write(to_table(result.reports));
-    output.write("\n");
-    if (!result.model_path.empty()) output.write(fmt::format("model: {}\n", result.model_path));
-    if (result.verdict) output.write(result.verdict->to_text() + "\n");
+  nlohmann::ordered_json document;
+  std::string text = to_table(result.reports) + "\n";
+  if (!result.model_path.empty()) {
+    document["model"] = result.model_path;
+    text += fmt::format("model: {}\n", result.model_path);
   }
-  output.finish();
+  if (result.verdict) {
+    document["verdict"] = nlohmann::ordered_json::parse(result.verdict->to_json());
+    text += result.verdict->to_text() + "\n";
+  }
+  document["reports"] = nlohmann::ordered_json::parse(reports_to_json(result.reports));
+  print_result(common.json, document, text);
 }
 
 TrainResult pretrain_alone(const ConfigNode& recipe, const std::string& folder, bool resume,

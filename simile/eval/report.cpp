@@ -263,6 +263,12 @@ std::string Report::to_json() const {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+std::string reports_to_json(const std::vector<Report>& reports) {
+  std::vector<std::string> texts;
+  for (const Report& report : reports) texts.push_back(report.to_json());
+  return fmt::format("[{}]", fmt::join(texts, ","));
+}
+
 Report mean_report(const std::vector<Report>& reports) {
   Report mean;
   mean.task = reports[0].task;

@@ -95,6 +95,9 @@ struct Report {
   std::string to_json() const;
 };
 
+// A JSON array of them.
+std::string reports_to_json(const std::vector<Report>& reports);
+
 // EVALUATION.METRIC, the figure of a report by its name, as recipes and tables give it, taken apart
 // at the first dot; without one all of it is the evaluation and the metric empty.
 struct FigureName {

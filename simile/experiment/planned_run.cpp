@@ -17,9 +17,10 @@
 namespace simile {
 namespace {
 
+using namespace run_format;
+
 constexpr int64_t kNoteFormat = 1;
 constexpr double kQuickEpochs = 2;
-constexpr const char* kResults = "results.json";
 
 // FOLDER.json.
 struct RunNote {
@@ -62,7 +63,7 @@ void remove_part(const PlannedRun& run, const std::string& part) {
   std::error_code ignored;
   std::filesystem::remove_all(join_path(run.folder, part), ignored);
   for (const auto& entry : std::filesystem::directory_iterator(run.folder, ignored)) {
-    if (!starts_with(entry.path().filename().string(), "run-")) continue;
+    if (!starts_with(entry.path().filename().string(), kSeedFolder)) continue;
     std::filesystem::remove_all(entry.path() / part, ignored);
   }
 }
@@ -120,8 +121,8 @@ void limit_data(TrainOptions& options, int64_t limit) {
 
 // Removes files that a finished run no longer needs. States are far larger than the model.
 void remove_parts(const PlannedRun& run, bool keeps_model) {
-  for (const char* part : {"states", "stages", "teachers", "mined"}) remove_part(run, part);
-  if (!keeps_model) remove_part(run, "model");
+  for (const char* part : {kStates, kStages, kTeachers, kMined}) remove_part(run, part);
+  if (!keeps_model) remove_part(run, kModel);
 }
 
 // Folds that only tests are cut into would leave nothing for what `part` is.
@@ -138,6 +139,13 @@ void leave_tests_out(TrainOptions& options) {
 }
 
 }  // namespace
+
+OptionInfo quick_look_info() {
+  return {
+      "for a quick look: examples of every set to read, and documents of a corpus; 0: all. "
+      "Stages then end after two epochs",
+      "examples", 0};
+}
 
 FileLock lock_run(const std::string& folder) {
   make_folders(std::filesystem::path(folder).parent_path().string());

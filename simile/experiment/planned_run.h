@@ -41,6 +41,9 @@ struct RunChanges {
   bool with_tests = true;  // without, only those stay that are all that `folds` cuts
 };
 
+// How RunChanges::limit is an option.
+OptionInfo quick_look_info();
+
 // The training of a finished recipe (finish_recipe()) with a seed. Errors: those of read_options();
 // without tests those of apply_folds().
 PlannedRun plan_run(const ConfigNode& recipe, const RunChanges& changes, const std::string& folder,

@@ -40,9 +40,8 @@ TrainOptions options_of_run(const TrainOptions& options, int64_t number) {
   if (number == 0) return run;
   run.baselines.clear();
   for (const std::string& baseline : options.baselines) {
-    const bool depends_on_seed =
-        baseline == "hybrid" || (is_of_start(baseline) && options.model.empty());
-    if (depends_on_seed) run.baselines.push_back(baseline);
+    const bool is_per_run = baseline == "hybrid" || depends_on_seed(baseline, options);
+    if (is_per_run) run.baselines.push_back(baseline);
   }
   return run;
 }

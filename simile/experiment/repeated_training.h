@@ -16,8 +16,8 @@ namespace simile {
 // With `runs` their seeds are seed, seed + 1, ..., and so is draw_seed of data with per_class. The
 // folder then holds run.json, the model of the run whose selected value is the best (of the first
 // run where no stage selects), and results.json: each run's reports, the mean and the sample
-// standard deviation of every metric. Baselines, which do not depend on the seed, are computed
-// once; `untrained` weights do unless there is a start model.
+// standard deviation of every metric. A baseline that does not depend on the seed is computed once;
+// an `untrained` start depends on it where weights are random, of the encoder or of a head.
 //
 // With `folds` all have the same seed and another fold each. There is then no model above the runs,
 // as none of them is better for the parts it was tested on. Each evaluation has the model's report

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -19,6 +18,7 @@
 #include "simile/experiment/detail/table_runs.h"
 #include "simile/kernel/bfloat_kernels.h"
 #include "simile/model/model_folder.h"
+#include "simile/report/run_files.h"
 #include "simile/train/evaluations.h"
 #include "simile/train/selection.h"
 
@@ -76,7 +76,7 @@ int64_t count_seeds(const std::string& folder) {
   std::filesystem::recursive_directory_iterator entries(folder, ignored);
   for (; entries != std::filesystem::recursive_directory_iterator(); entries.increment(ignored)) {
     const std::string name = entries->path().filename().string();
-    if (starts_with(name, "run-")) largest = std::max(largest, int64_t{std::atol(&name[4])});
+    largest = std::max(largest, run_format::seed_folder_number(name).value_or(0));
     if (entries.depth() == 2) entries.disable_recursion_pending();
   }
   return largest;
@@ -424,10 +424,7 @@ void ReproduceOptions::visit(OptionVisitor& v) {
       "runs", runs,
       {"seeds of each row, from 1; 0: 5 of them, 3 with a limit, and with `--show` those there are",
        "seeds", 0, 1000});
-  v.field("limit", limit,
-          {"for a quick look: examples of every set to read, and documents of a corpus; 0: all. "
-           "Stages then end after two epochs",
-           "examples", 0});
+  v.field("limit", limit, quick_look_info());
   v.field("rows", rows,
           {"i/n: only row i and every n-th after it, for several machines and one folder"});
   v.field("row", row, conditions_info("only the row with this label; may be given several times"));

@@ -9,6 +9,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/report/run_files.h"
 
 namespace simile {
 namespace {
@@ -45,12 +46,6 @@ bool is_complete(const TableRun& run) {
 }
 
 }  // namespace
-
-bool depends_on_seed(const std::string& baseline, const TrainOptions& recipe) {
-  const bool is_start = baseline.find("untrained") != std::string::npos ||
-                        baseline.find("zero-shot") != std::string::npos;
-  return is_start && (recipe.model.empty() || !recipe.heads.empty());
-}
 
 std::string TableData::of(const TableSet& set) const {
   return is_fetched && set.recipe.find("data") != nullptr ? "" : folder;
@@ -138,7 +133,7 @@ void TableRuns::warn_of_runs() const {
     if (is_told && !run.problem.empty()) rows[run.problem].push_back(table_.rows[run.row].label);
     if (!run.run) continue;
     const RunOutcome::State state = run.outcome.state;
-    const bool has_results = file_exists(join_path(run.run->folder, "results.json"));
+    const bool has_results = file_exists(join_path(run.run->folder, run_format::kResults));
     outdated += state == RunOutcome::State::kNotRun && has_results ? 1 : 0;
     const bool lacks_model = state == RunOutcome::State::kFinished && !run.outcome.keeps_model;
     if (lacks_model) without_model.push_back(run.run->folder);

@@ -504,10 +504,7 @@ void TuneOptions::visit(OptionVisitor& v) {
   v.field("runs", runs,
           {"seeds to train and test the best setting and the recipe's with; -1: as the recipe says",
            "seeds", -1, 1000});
-  v.field("limit", limit,
-          {"for a quick look: examples of every set to read, and documents of a corpus; 0: all. "
-           "Stages then end after two epochs",
-           "examples", 0});
+  v.field("limit", limit, quick_look_info());
   v.field("out", out,
           path_info("folder of the search; empty: runs/tune-NAME").named("--output,--out"));
 }

@@ -10,8 +10,8 @@
 //       stages.*.learning_rate: {low: 1e-4, high: 1e-1, scale: log}
 //       stages.*.objectives.*.batch_size: {low: 16, high: 128, scale: log}
 //       stages.*.objectives.*.loss: {choices: [mnrl, {name: bsc, duplicates: mask}]}
-//       stages.*.objectives.*.loss.temperature: {low: 0.01, high: 0.2, when:
-//       {stages.*.objectives.*.loss: bsc}}
+//       stages.*.objectives.*.loss.temperature:
+//         {low: 0.01, high: 0.2, when: {stages.*.objectives.*.loss: bsc}}
 //     metric: dev.map                 # and the other fields of TuneSettings
 //
 // Each trial is a run (simile/experiment/planned_run.h) of the recipe without tests and baselines,

@@ -86,9 +86,8 @@ IndexInfo make_info(const IndexedModel& model, const StoreState& state) {
                  state.removed_rows};
   if (state.graph) {
     const GraphRow& graph = *state.graph;
-    info.graph =
-        GraphInfo{graph.rows, graph.breadth, static_cast<double>(graph.found) / 1e4, std::nullopt};
-    if (graph.agreed > 0) info.graph->agreement = static_cast<double>(graph.agreed) / 1e4;
+    info.graph = GraphInfo{graph.rows, graph.breadth, static_cast<double>(graph.found) / 1e4,
+                           static_cast<double>(graph.agreed) / 1e4};
   }
   return info;
 }

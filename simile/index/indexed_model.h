@@ -55,9 +55,9 @@ struct GraphInfo {
   int64_t rows = 0;     // vectors in the graph
   int64_t breadth = 0;  // of a search for ten documents
   double recall = 0;    // share of the ten nearest that such a search found when the graph was made
-  // The share of hits that a search by vectors and words also finds with the graph, measured at the
-  // same time (none: the graph is of an earlier version, so such a search scans all vectors).
-  std::optional<double> agreement = std::nullopt;
+  // The share of the ten best by vectors and words that such a search found, measured at the same
+  // time; 1 where it does not use the graph.
+  double agreement = 0;
 };
 
 // Called while a graph is made, with the number of vectors inserted so far and of all vectors (both

@@ -18,8 +18,8 @@
 
 namespace simile {
 
-constexpr int64_t kMostShown = int64_t{1} << 40;
-constexpr int64_t kRerankedHits = 100;  // by default, or top_k where that is more
+constexpr int64_t kMostShown = int64_t{1} << 40;  // keeps the sum of offset and top_k in range
+constexpr int64_t kRerankedHits = 100;            // by default, or top_k where that is more
 
 // The counts to make of the documents that are found.
 struct CountRequest {
@@ -64,9 +64,8 @@ struct SearchRequest : CountRequest {
 
   void set_vectors(const Matrix<float>& rows);
   Matrix<float> vectors() const;  // [queries, dimension]; empty: none
-  int64_t hits_shown() const {
-    return offset + std::min(top_k, kMostShown - offset);
-  }  // or skipped
+  // Hits up to the last one that is shown, those that are skipped included.
+  int64_t hits_shown() const { return offset + std::min(top_k, kMostShown - offset); }
   // Hits of each query that the index is searched for: those up to the last one that is shown, or
   // those that are ranked again.
   int64_t hits_to_find() const;

@@ -383,7 +383,7 @@ FoundVector find_vector(const Segments& segments, int64_t key) {
 
 namespace {
 
-// The same for i in [begin, end).
+// take_live() of the segment's places [begin, end).
 std::optional<int64_t> take_range(const DocumentStore& store, const LiveSegment& live,
                                   int64_t begin, int64_t end, int64_t first_key, int64_t last_key,
                                   const TakeLive& take) {

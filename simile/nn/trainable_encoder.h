@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "simile/core/check.h"
 #include "simile/kernel/dropout.h"
 #include "simile/kernel/encoder.h"
 #include "simile/kernel/encoder_parameters.h"
@@ -132,6 +133,16 @@ auto within_device_memory(const std::string& advice, const Work& work) {
     return work();
   } catch (const c10::OutOfMemoryError& error) {
     tell_device_memory(error, advice);
+  }
+}
+
+// The same, and all other errors of libtorch become kFailed with its words.
+template <typename Work>
+auto translate_torch_errors(const std::string& advice, const Work& work) {
+  try {
+    return within_device_memory(advice, work);
+  } catch (const c10::Error& error) {
+    throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
   }
 }
 

@@ -116,6 +116,15 @@ TEST(DeviceMemory, TellsWhatToChangeAndLeavesOtherErrorsAlone) {
   }
   EXPECT_THROW(within_device_memory("", [] { throw std::out_of_range("x"); }), std::out_of_range);
   EXPECT_EQ(within_device_memory("", [] { return 3; }), 3);
+  const auto mistake = [] { TORCH_CHECK(false, "shapes differ"); };
+  EXPECT_THROW(within_device_memory("", mistake), c10::Error);
+  try {
+    translate_torch_errors("", mistake);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kFailed);
+    EXPECT_STREQ(error.what(), "torch: shapes differ");
+  }
 }
 
 TEST(FusedEncoder, TellsOfLayersWhoseGradientsAreWhole) {

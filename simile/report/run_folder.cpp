@@ -32,12 +32,6 @@ std::string processor_name() {
   return "unknown";
 }
 
-Json reports_to_json(const std::vector<Report>& reports) {
-  Json json = Json::array();
-  for (const Report& report : reports) json.push_back(Json::parse(report.to_json()));
-  return json;
-}
-
 bool is_half_written(const fs::path& file) {
   return file.filename().string().find(".tmp-") != std::string::npos;
 }
@@ -278,7 +272,7 @@ void RunFolder::seal_results(const std::string& json, const std::vector<Report>&
   check_metrics(metrics_ == nullptr || std::fflush(metrics_) == 0, "write");
   Json results = Json::parse(json);
   if (verdict) results[kVerdict] = Json::parse(verdict->to_json());
-  results[kReports] = reports_to_json(reports);
+  results[kReports] = Json::parse(reports_to_json(reports));
   results[kFiles] = hash_files(path_);
   results[detail::kSeal] = detail::seal_of(detail::Json::parse(results.dump()));
   write_file_atomic(own_part(kResults), results.dump(2) + "\n");
@@ -297,7 +291,7 @@ void RunFolder::write_results(const std::vector<SeedResult>& runs, std::optional
     const SeedResult& run = runs[i];
     listed.push_back({{kFolder, seed_folder(static_cast<int64_t>(i) + 1)},
                       {kSeed, run.seed},
-                      {kReports, reports_to_json(run.reports)}});
+                      {kReports, Json::parse(reports_to_json(run.reports))}});
     if (run.fold) listed.back()[kFold] = *run.fold;
     if (run.selected_value) listed.back()[kSelected] = *run.selected_value;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of one run: run.json, metrics.jsonl, TensorBoard events, states/, results.json,
 // predictions/ and model/; also stages/ and teachers/ if stages refer to others, mined/ if the run
-// mines negatives, and run-1/, run-2/, ... for several seeds or folds....
+// mines negatives, and run-1/, run-2/, ... for several seeds or folds.
 #pragma once
 
 #include <cstdint>

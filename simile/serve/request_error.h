@@ -19,30 +19,31 @@ struct Reply {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
+// What each means: RefusalRow::meaning.
 enum class Refusal {
-  kMalformed,      // no HTTP, or a body that is no JSON
-  kEmpty,          // no text at all
-  kInvalid,        // a member of the body that cannot be used
-  kTooManyInputs,  // more texts than a request may have
-  kNoKey,          // no API key, or one that is not known
-  kForbidden,      // the server was not told to allow it
+  kMalformed,
+  kEmpty,
+  kInvalid,
+  kTooManyInputs,
+  kNoKey,
+  kForbidden,
   kUnknownRoute,
-  kUnknownModel,  // another model than the one served
-  kNotFound,      // no such document
+  kUnknownModel,
+  kNotFound,
   kWrongMethod,
-  kTooLarge,         // the body has too many bytes
-  kTargetTooLong,    // the address has
-  kHeadersTooLarge,  // the headers have
-  kExpects,          // another Expect than 100-continue
-  kTooSlow,          // the request did not arrive in time
-  kWrongType,        // the body is no JSON by its headers
-  kModelCannot,      // the model has no such head, the server no index
-  kBackend,          // computing failed
-  kOverloaded,       // the queue is full
-  kLate,             // not computed within the time limit
-  kLeft,             // the client did not wait for its turn
-  kUnready,          // the server loads, or ends
-  kInternal,         // our mistake
+  kTooLarge,
+  kTargetTooLong,
+  kHeadersTooLarge,
+  kExpects,
+  kTooSlow,
+  kWrongType,
+  kModelCannot,
+  kBackend,
+  kOverloaded,
+  kLate,
+  kLeft,
+  kUnready,
+  kInternal,
 };
 
 struct RefusalRow {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/pretrainer.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -306,13 +304,9 @@ TrainResult pretrain(const ConfigNode& recipe, const std::string& folder, bool r
   read_options(without_environment(recipe), options);
   check_pretrain_options(options);
   const std::string path = open_run(options, folder, resume, events);
-  try {
-    return PretrainingRun(options, path, resume, overwrite, events).run();
-  } catch (const c10::OutOfMemoryError& error) {
-    tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
-  } catch (const c10::Error& error) {
-    throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
-  }
+  const char* advice = "take a smaller model or smaller batch_tokens, or another device";
+  return translate_torch_errors(
+      advice, [&] { return PretrainingRun(options, path, resume, overwrite, events).run(); });
 }
 
 }  // namespace simile

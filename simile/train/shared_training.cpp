@@ -154,6 +154,7 @@ class GatheredRows : public torch::autograd::Function<GatheredRows> {
 };
 
 namespace fs = std::filesystem;
+using namespace run_format;
 
 // The files of a run's folder that training resumes from.
 std::vector<std::string> list_sent(const std::string& folder) {
@@ -162,9 +163,9 @@ std::vector<std::string> list_sent(const std::string& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
     const std::string parent = entry.path().parent_path().filename();
-    const bool is_kept = (parent == "states" || parent == "stages" || parent == "mined") &&
+    const bool is_kept = (parent == kStates || parent == kStages || parent == kMined) &&
                          name.find(".tmp-") == std::string::npos;
-    const bool is_sent = is_kept || name == "run.json" || name == "metrics.jsonl";
+    const bool is_sent = is_kept || name == kRecipe || name == kLog;
     if (!entry.is_regular_file() || !is_sent) continue;
     files.push_back(entry.path().lexically_relative(folder).generic_string());
   }

@@ -303,8 +303,10 @@ bool chooses_hybrid_weight(const TrainOptions& options) {
                      [](const auto& each) { return each.task == "ranking" && !each.dev.empty(); });
 }
 
-bool is_of_start(const std::string& baseline) {
-  return baseline == "untrained" || baseline == "hybrid:untrained";
+bool depends_on_seed(const std::string& baseline, const TrainOptions& recipe) {
+  const bool is_start = baseline.find("untrained") != std::string::npos ||
+                        baseline.find("zero-shot") != std::string::npos;
+  return is_start && (recipe.model.empty() || !recipe.heads.empty());
 }
 
 bool StageOptions::has_head() const {

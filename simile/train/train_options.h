@@ -202,8 +202,9 @@ struct TrainOptions : StartOptions {
 // Whether the run chooses the weight of a hybrid: an evaluation is a ranking, or a test has dev.
 bool chooses_hybrid_weight(const TrainOptions& options);
 
-// Whether a baseline is of the weights the run starts from: untrained or hybrid:untrained.
-bool is_of_start(const std::string& baseline);
+// Whether a baseline is a start whose figures differ from seed to seed: one with random weights, of
+// the encoder or of a head. Reports call the start `untrained`, or `zero-shot` if it is a model.
+bool depends_on_seed(const std::string& baseline, const TrainOptions& recipe);
 
 // The evaluation that measures the losses of a stage on the objectives' `dev` data.
 inline constexpr const char* kLossEvaluation = "loss";

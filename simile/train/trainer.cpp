@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/trainer.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -579,16 +577,13 @@ TrainResult train(const TrainOptions& options, const std::string& folder, const 
   SIMILE_CHECK(options.runs == 1 && options.folds == 0, ErrorKind::kUsage,
                "the recipe '{}' has {} runs; train_recipe() trains them", options.name,
                options.folds > 0 ? options.folds : options.runs);
-  try {
+  const char* advice = "take a smaller model or a smaller batch_size, or another device";
+  return translate_torch_errors(advice, [&] {
     if (mode.processes != nullptr) return train_shared(options, folder, mode, events);
     TrainingRun run(options, folder, mode.resume, mode.overwrite, events, nullptr);
     if (mode.begin) mode.begin();
     return run.run();
-  } catch (const c10::OutOfMemoryError& error) {
-    tell_device_memory(error, "take a smaller model or a smaller batch_size, or another device");
-  } catch (const c10::Error& error) {
-    throw_error(ErrorKind::kFailed, "torch: {}", error.what_without_backtrace());
-  }
+  });
 }
 
 }  // namespace simile

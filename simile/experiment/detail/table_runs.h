@@ -40,10 +40,6 @@ struct TableData {
 // ErrorKind::kUsage, and kInput if there is no such folder.
 TableData find_table_data(const PaperTable& table, const std::string& data);
 
-// Whether a baseline is a start whose figures differ from seed to seed: one with random weights, of
-// the encoder or of a head.
-bool depends_on_seed(const std::string& baseline, const TrainOptions& recipe);
-
 class TableRuns {
  public:
   // Plans all runs of the table, seed 1 of all rows first, and reads what is known of them. The
