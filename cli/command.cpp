@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/check.h"
+#include "simile/data/line_reader.h"
+#include "simile/data/ranking_data.h"
 
 namespace simile::cli {
 namespace {
@@ -114,6 +118,33 @@ void warn_of_environment(const CLI::App& command, EventSink& events) {
                                name, command.get_name(),
                                meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
   }
+}
+
+std::vector<std::string> files_read(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::vector<std::string> fitting = {path};
+    try {
+      fitting = expand_paths(fitting);
+    } catch (const Error&) {  // no file fits: reading it will tell
+    }
+    files.insert(files.end(), fitting.begin(), fitting.end());
+    std::error_code ignored;
+    for (std::filesystem::recursive_directory_iterator it(path, ignored), end;
+         !ignored && it != end; it.increment(ignored)) {
+      files.push_back(it->path().string());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> paths_of(const RankingDataOptions& options) {
+  std::vector<std::string> paths = {options.queries, options.corpus, options.qrels};
+  if (options.folder.empty()) return paths;
+  for (const char* name : {"queries.*", "corpus.*", "qrels.*", "qrels"}) {
+    paths.push_back(join_path(options.folder, name));
+  }
+  return paths;
 }
 
 Output::Output(const std::string& path) {
@@ -225,6 +256,28 @@ std::string show_default(const OptionValue& value) {
 
 }  // namespace
 
+std::string flag_of(const std::string& option) {
+  std::string flag = "--" + option;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+void refuse_idle_flags(const std::vector<IdleOptions>& found) {
+  if (found.empty()) return;
+  std::vector<std::string> flags;
+  for (const std::string& name : found[0].names) flags.push_back(flag_of(name));
+  const bool one = flags.size() == 1;
+  throw_error(ErrorKind::kUsage, "{} {} nothing {}; remove {}", fmt::join(flags, ", "),
+              one ? "does" : "do", found[0].reason, one ? "it" : "them");
+}
+
+void check_dimensions(int64_t given, int64_t of_index) {
+  SIMILE_CHECK(given == 0 || given == of_index, ErrorKind::kUsage,
+               "--dimensions {}: the vectors of the index have {} numbers; leave the option out, "
+               "or build an index with it",
+               given, of_index);
+}
+
 std::string protect_brackets(const std::string& word) {
   return word[0] == '[' && word.back() == ']' ? word + kProtection : word;
 }
@@ -301,11 +354,7 @@ CLI::Option* OptionFlags::declare_optional(const std::string& flag,
 }
 
 void OptionFlags::visit_value(const char* name, const OptionValue& value, const OptionInfo& info) {
-  std::string flag = info.flags;
-  if (flag.empty()) {
-    flag = fmt::format("--{}", name);
-    std::replace(flag.begin(), flag.end(), '_', '-');
-  }
+  const std::string flag = info.flags.empty() ? flag_of(name) : info.flags;
   CLI::Option* option = add(flag, value, info);
   option->transform([](std::string word) {
     if (!word.empty() && word.back() == kProtection) word.pop_back();

@@ -15,6 +15,11 @@
 #include "cli/terminal.h"
 #include "simile/core/file.h"
 #include "simile/core/options.h"
+#include "simile/core/unused_options.h"
+
+namespace simile {
+struct RankingDataOptions;
+}
 
 namespace simile::cli {
 
@@ -45,6 +50,16 @@ class OptionFlags : public OptionVisitor {
 
   CLI::App& command_;
 };
+
+// The flag of an option: --score-scale of `score_scale`.
+std::string flag_of(const std::string& option);
+
+// Errors (ErrorKind::kUsage): the first that is found, by its flags, as refuse_idle_options() does
+// for a recipe.
+void refuse_idle_flags(const std::vector<IdleOptions>& found);
+
+// Errors (ErrorKind::kUsage): a --dimensions (0: none) that is not that of an index's vectors.
+void check_dimensions(int64_t given, int64_t of_index);
 
 // CLI11 splits a word such as "[a, b]" as a list. A mark behind it, which OptionFlags removes, keeps
 // it as it is.
@@ -156,6 +171,14 @@ void add_tune(const Commands& commands);       // in simile-training only
 
 // A text as a JSON string; broken UTF-8 becomes U+FFFD.
 std::string quote(const std::string& text);
+
+// The inputs of check_outputs() (cli/input.h) of a command that is given these paths: a path with a
+// * stands for every file that fits, a folder for itself and all it holds.
+std::vector<std::string> files_read(const std::vector<std::string>& paths);
+
+// The paths of a ranking set, for files_read(); of its folder only what it takes a set from, so
+// that results may be kept in there.
+std::vector<std::string> paths_of(const RankingDataOptions& options);
 
 // Where a command's result goes: stdout, or a file that appears only when it is complete.
 class Output {

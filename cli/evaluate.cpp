@@ -178,8 +178,7 @@ struct EvaluateArguments {
 void check_dataset_options(const EvaluateArguments& arguments, const std::string& source,
                            const std::set<std::string>& taken) {
   for (const std::string& name : arguments.data.names()) {
-    std::string flag = "--" + name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string flag = flag_of(name);
     SIMILE_CHECK(taken.count(flag) > 0, ErrorKind::kUsage, "{} does not go together with {}", flag,
                  source);
   }
@@ -208,19 +207,20 @@ void check_files(const EvaluateArguments& arguments,
   std::vector<std::string> inputs = {arguments.run};
   std::vector<std::string> outputs = {arguments.output, arguments.predictions};
   if (is_task_file(arguments.task)) inputs.push_back(arguments.task);
+  for (const std::string& model : arguments.models) {
+    const std::string folder = model.substr(model.rfind(':') + 1);  // of hybrid: and words: too
+    if (folder_exists(folder)) inputs.push_back(folder);
+  }
   for (const EvaluationOptions& options : evaluations) {
-    const RankingDataOptions& ranking = options.ranking;
-    inputs.insert(inputs.end(), {options.data, options.dev, ranking.queries, ranking.corpus,
-                                 ranking.qrels, ranking.folder});
-    for (const char* name : {"corpus.jsonl", "queries.jsonl"}) {
-      if (!ranking.folder.empty()) inputs.push_back(join_path(ranking.folder, name));
-    }
+    const std::vector<std::string> ranking = paths_of(options.ranking);
+    inputs.insert(inputs.end(), {options.data, options.dev});
+    inputs.insert(inputs.end(), ranking.begin(), ranking.end());
     inputs.insert(inputs.end(), options.seen.begin(), options.seen.end());
     if (options.task == "ranking" && arguments.run.empty() && !arguments.predictions.empty()) {
       outputs.push_back(query_table_file(arguments.predictions));
     }
   }
-  check_outputs(outputs, inputs);
+  check_outputs(outputs, files_read(inputs));
 }
 
 // by_task[i][m] is the report of model m. Returns the means of kinds of task with several sets.

@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/check.h"
+#include "simile/core/unused_options.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/index_builder.h"
 #include "simile/index/index_folder.h"
@@ -196,6 +197,7 @@ void build(const BuildArguments& arguments, Terminal& terminal) {
 void add(const AddArguments& arguments, Terminal& terminal) {
   IndexWriter writer =
       IndexWriter::open(arguments.index, for_index(arguments.model, arguments.encode), terminal);
+  check_dimensions(arguments.encode.dimensions, writer.index().model().dimension);
   const IndexWriter::Added added = writer.add_corpus(arguments.corpus, arguments.columns);
   terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones",
                             added.documents, arguments.index, added.replaced));
@@ -251,6 +253,8 @@ struct ListArguments : IndexArguments {
 };
 
 void list(const ListArguments& arguments, bool json, Terminal& terminal) {
+  refuse_idle_flags(find_idle_options(
+      arguments, {{!arguments.request.facets, {"facet_values"}, "without --facets"}}));
   const ListReply reply = Searcher::open(arguments.index, {}, terminal).list(arguments.request);
   if (json) return write_result(options_to_json(reply, -1) + "\n");
   std::string out;

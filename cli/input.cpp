@@ -8,7 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <istream>
+#include <set>
 #include <streambuf>
+#include <utility>
 
 #include "cli/command.h"
 #include "simile/core/check.h"
@@ -94,23 +96,6 @@ TextListReader open_texts(const std::string& input, const std::string& encoding)
   return TextListReader(stream, "stdin", false, options);
 }
 
-void warn_about_table(const std::string& input, const TableOptions& table, const std::string& done,
-                      const std::string& advice, Terminal& terminal) {
-  if (!is_table(input) || is_json_lines(input)) return;
-  std::vector<std::string> names;
-  try {
-    names = read_table_header(input, table);
-  } catch (const Error&) {
-    return;  // a list after all, or what reading it will tell
-  }
-  if (names.size() < 2) return;
-  terminal.warning(fmt::format(
-      "{}: every line is {} whole, the first one too, though its name is that of a table and its "
-      "first line has {} fields ({}); {}",
-      input, done, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80),
-      advice));
-}
-
 void check_outputs(const std::vector<std::string>& outputs,
                    const std::vector<std::string>& inputs) {
   const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
@@ -148,6 +133,13 @@ std::vector<EvaluationOptions> read_task_file(const std::string& path,
   TaskFile file;
   read_options(load_recipe(path, overrides), file);
   SIMILE_CHECK(!file.tasks.empty(), ErrorKind::kRecipe, "'{}' lists no `tasks`", path);
+  std::set<std::pair<std::string, std::string>> told;
+  for (const EvaluationOptions& task : file.tasks) {
+    SIMILE_CHECK(told.emplace(task.task, task.name).second, ErrorKind::kRecipe,
+                 "'{}': two tasks '{}' have the name '{}'; give each a `name` of its own, by which "
+                 "reports tell them apart",
+                 path, task.task, task.name);
+  }
   return file.tasks;
 }
 

@@ -25,11 +25,6 @@ std::string show_counts(const CountReply& counts);
 // ErrorKind::kInterrupted.
 TextListReader open_texts(const std::string& input, const std::string& encoding = "");
 
-// Warns of a list of texts that looks like a table, whose header and ids would count as texts. `done`
-// is what is done with its lines, `advice` what to do instead.
-void warn_about_table(const std::string& input, const TableOptions& table, const std::string& done,
-                      const std::string& advice, Terminal& terminal);
-
 // Errors (ErrorKind::kUsage): an output is an input or a part of a run, or two outputs are one file.
 // Empty names and "-" stand for no file.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);

@@ -244,8 +244,9 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
                ErrorKind::kUsage, "--oversample belongs to --format labelled-pair");
   check_model_options({arguments.model}, arguments.encode);
   check_idle_options(arguments);
-  check_outputs({arguments.output}, {arguments.data.path, arguments.ranking.corpus,
-                                     arguments.ranking.queries, arguments.ranking.qrels});
+  std::vector<std::string> inputs = paths_of(arguments.ranking);
+  inputs.insert(inputs.end(), {arguments.data.path, arguments.model});
+  check_outputs({arguments.output}, files_read(inputs));
   const TextMining mining = read_texts_to_mine(arguments, terminal);
   const TextMiningPlan plan = plan_text_mining(mining);
   const MinedNegatives mined = mine(arguments, plan, terminal);

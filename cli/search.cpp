@@ -10,6 +10,7 @@
 #include "cli/model.h"
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/unused_options.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/searcher.h"
 #include "simile/model/embedding_store.h"
@@ -258,6 +259,40 @@ void check_arguments(const Arguments& arguments) {
       request.hits_to_find(), request.hits_shown());
 }
 
+void check_files(const Arguments& arguments) {
+  const std::string& vector = arguments.vector;
+  const bool is_file = !vector.empty() && vector[0] != '[';
+  check_outputs({arguments.output}, files_read({arguments.queries, is_file ? vector : "",
+                                                is_file ? vector + ".json" : "", arguments.index,
+                                                arguments.model, arguments.reranker}));
+}
+
+// Options that the search of this request, in this mode, would silently not use.
+void check_idle_options(const Arguments& arguments, SearchFormat format,
+                        const SearchSettings& settings) {
+  const SearchRequest& request = arguments.request;
+  const bool embeds = settings.by_vectors() && request.query && !request.vector;
+  const std::vector<IdleRule> rules = {
+      {arguments.queries.empty() || is_plain_text(arguments.queries),
+       {"id", "text", "delimiter", "on_error"},
+       "without a table of --queries"},
+      {arguments.queries.empty(), {"encoding"}, "without --queries"},
+      {format == SearchFormat::kTrec,
+       {"count", "facets", "facet_values", "explain"},
+       "in a TREC run, which has ids and scores alone"},
+      {!request.facets, {"facet_values"}, "without --facets"},
+      {!settings.by_vectors() || !settings.by_words(),
+       {"hybrid_weight", "hybrid_rule"},
+       fmt::format("in mode {}, which is no hybrid", settings.mode)},
+      {!embeds,
+       {"batch_tokens", "prompt", "dimensions", "precision"},
+       "where no text is embedded (--like, --vector, mode lexical)"},
+      {!embeds && !request.rerank,
+       {"device"},
+       "where no model computes (--like, --vector, mode lexical)"}};
+  refuse_idle_flags(find_idle_options(arguments, rules));
+}
+
 void run(Arguments& arguments, bool json, Terminal& terminal) {
   const SearchFormat format = choose_format(arguments, json);
   SearchRequest& request = arguments.request;
@@ -265,6 +300,7 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   request.rerank = !arguments.reranker.empty();
   request.marks = format == SearchFormat::kJson || format == SearchFormat::kJsonLines;
   check_arguments(arguments);
+  check_files(arguments);
   if (!arguments.vector.empty()) read_vectors(arguments.vector, request);
   std::vector<Query> queries = {{request.like.value_or("vector"), ""}};
   if (arguments.query.empty() && arguments.queries.empty()) {
@@ -279,6 +315,9 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   static_cast<IndexModelOptions&>(options) = for_index(arguments.model, arguments.encode);
   options.reranker = arguments.reranker;
   const Searcher searcher = Searcher::open(arguments.index, options, terminal);
+  request.check();
+  check_idle_options(arguments, format, request.over(read_search_settings(arguments.index)));
+  check_dimensions(arguments.encode.dimensions, searcher.index().model().dimension);
   SearchReply reply = searcher.search(request);
   if (reply.warnings) {
     terminal.warning(

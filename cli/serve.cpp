@@ -182,9 +182,19 @@ void warn_of_open_keys(const Arguments& arguments, Terminal& terminal) {
   }
 }
 
+// Takes the names of the other indexes from the snapshots of the main one, which would be in a
+// folder with theirs.
+void make_snapshot_folders(const std::vector<std::pair<std::string, Arguments>>& places) {
+  for (const auto& [at, own] : places) {
+    const bool has_snapshots = !own.index.empty() && !own.serve.snapshots.empty();
+    if (!at.empty() && has_snapshots) make_folders(own.serve.snapshots);
+  }
+}
+
 // A part that cannot be read does not end a server that still has the old one, and a renewed
-// certificate does not wait for an index. Returns whether everything was read.
-bool reload(const Arguments& arguments, Service& service, Server& server,
+// certificate does not wait for an index. `keys` are replaced by the new ones. Returns whether
+// everything was read.
+bool reload(const Arguments& arguments, ApiKeys& keys, Service& service, Server& server,
             const std::function<std::vector<ServedModel>()>& load_all) {
   bool whole = true;
   const auto attempt = [&](const std::string& what, const auto& read) {
@@ -200,8 +210,10 @@ bool reload(const Arguments& arguments, Service& service, Server& server,
     attempt("the certificate was", [&] { server.renew_certificates(); });
   }
   attempt("model, index and keys were", [&] {
-    ApiKeys keys = load_keys(arguments);
-    service.replace(load_all(), keys);
+    ApiKeys renewed = load_keys(arguments);
+    renewed.keep_balances(keys);
+    service.replace(load_all(), renewed);
+    keys = std::move(renewed);
     if (!keys.empty()) service.note("reload", keys.describe());
   });
   service.count_reload(whole);
@@ -218,6 +230,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
                "--allow-changes is for an index; give --index DIR");
   const auto places = arguments_by_place(arguments);
   check_exposure(arguments.serve);
+  make_snapshot_folders(places);
   ApiKeys keys = load_keys(arguments);
   warn_of_open_keys(arguments, terminal);
   const HeldSignals signals;
@@ -240,7 +253,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
   };
   reload_all = [&] {
     const std::lock_guard<std::mutex> lock(reloading);
-    return reload(arguments, service, server, load_all);
+    return reload(arguments, keys, service, server, load_all);
   };
   std::vector<ServedModel> models = load_all();
   const std::string name = models.front().names.front();
@@ -248,7 +261,7 @@ void run(const Arguments& arguments, Terminal& terminal) {
     if (model.at.empty()) continue;
     service.note("start", fmt::format("{} is at /at/{}", model.names.front(), model.at));
   }
-  service.replace(std::move(models), std::move(keys));
+  service.replace(std::move(models), keys);
   write_result(fmt::format("{} serves at {}\n", name, server.url()));
   while (signals.wait() == SIGHUP) reload_all();
   signals.let_in();

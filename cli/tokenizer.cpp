@@ -72,6 +72,7 @@ void tokenize(const TokenizeArguments& arguments, Terminal& terminal) {
   Tokenizer tokenizer = open_tokenizer(arguments.model, terminal);
   cut.left = arguments.side == "model" ? tokenizer.truncation().left : arguments.side == "left";
   tokenizer.set_truncation(cut);
+  warn_about_table(arguments.input, {}, "read", "give a file with the texts alone", terminal);
   TextListReader reader = open_texts(arguments.input);
   Output output("-");
   TextItem item;
@@ -129,7 +130,9 @@ void train(const TrainArguments& arguments, Terminal& terminal) {
       }
       if (reader) warn_about(reader->report(), terminal);
       if (files == arguments.inputs.size()) return false;
-      reader.emplace(open_texts(arguments.inputs[files++]));
+      const std::string& input = arguments.inputs[files++];
+      warn_about_table(input, {}, "read", "give a file with the texts alone", terminal);
+      reader.emplace(open_texts(input));
     }
   };
   const Tokenizer tokenizer = train_vocabulary(next, arguments.options, terminal);

@@ -60,6 +60,60 @@ TEST_F(CliTest, WhatACommandReadsIsNotItsOutput) {
   EXPECT_EQ(read_file(path("pairs.tsv")), pairs);
 }
 
+TEST_F(CliTest, WhatAPatternFitsIsNotTheOutput) {
+  shell("cp pairs.tsv part-1.tsv; cp pairs.tsv part-2.tsv");
+  const std::string part = read_file(path("part-2.tsv"));
+  for (const char* command : {"evaluate --model bm25 --task sts", "mine --model bm25"}) {
+    expect_error(fmt::format("simile {} --data 'part-*.tsv' --output part-2.tsv", command), 2,
+                 "'part-2.tsv' is what the command reads ('part-2.tsv') and would be replaced");
+  }
+  EXPECT_EQ(read_file(path("part-2.tsv")), part);
+}
+
+TEST_F(CliTest, WhatARankingSetOrAModelHoldsIsNotTheOutput) {
+  shell("mkdir -p beir/qrels; cp -r $M model; chmod -R u+w model");
+  write("beir/corpus.jsonl",
+        "{\"_id\": \"a\", \"text\": \"a fox\"}\n{\"_id\": \"b\", \"text\": \"a dog\"}\n");
+  write("beir/corpus.tsv", "id\ttext\na\ta fox\n");
+  write("beir/queries.jsonl", "{\"_id\": \"q\", \"text\": \"fox\"}\n");
+  write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\ta\t1\n");
+  const std::string evaluate =
+      "simile evaluate --model bm25 --task ranking --folder beir --output ";
+  const std::string mine = "simile mine --model bm25 --folder beir --output ";
+  for (const std::string name : {"corpus.jsonl", "corpus.tsv", "queries.jsonl", "qrels/test.tsv"}) {
+    const std::string file = "beir/" + name, before = read_file(path(file));
+    for (const std::string& command : {evaluate, mine}) {
+      expect_error(command + file, 2, "'" + file + "' is what the command reads");
+    }
+    EXPECT_EQ(read_file(path(file)), before);
+  }
+  expect_error(evaluate + "beir", 2, "'beir' holds what the command reads");
+  // A result may be kept beside the set, and written anew.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(shell(evaluate + "beir/report.json").code, 0);
+  expect_error(
+      "simile evaluate --model hybrid:model --task sts --data pairs.tsv --output model/config.json",
+      2, "'model/config.json' is what the command reads");
+}
+
+TEST_F(CliTest, WhatASearchReadsIsNotItsOutput) {
+  ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  write("q.jsonl", "{\"id\": \"q\", \"text\": \"fox\"}\n");
+  write("v.json", "[1, 2]");
+  const std::string manifest = read_file(path("ix/manifest.json"));
+  const std::pair<const char*, const char*> cases[] = {
+      {"search --index ix --queries q.jsonl --output", "q.jsonl"},
+      {"search --index ix --vector v.json --format json --output", "v.json"},
+      {"search --index ix --query fox --format json --output", "ix/manifest.json"},
+      {"export --index ix --to opensearch --output", "ix/manifest.json"}};
+  for (const auto& [command, output] : cases) {
+    expect_error(fmt::format("simile {} {}", command, output), 2,
+                 fmt::format("'{0}' is what the command reads ('{0}')", output));
+  }
+  EXPECT_EQ(read_file(path("q.jsonl")), "{\"id\": \"q\", \"text\": \"fox\"}\n");
+  EXPECT_EQ(read_file(path("v.json")), "[1, 2]");
+  EXPECT_EQ(read_file(path("ix/manifest.json")), manifest);
+}
+
 TEST_F(CliTest, EncodesTextsToEveryFormat) {
   const Outcome lines = shell("simile encode --model $M --input texts.txt");
   EXPECT_EQ(lines.code, 0) << lines.err;
@@ -485,8 +539,8 @@ TEST_F(CliTest, AnIndexIsSearchedByVectorsByWordsAndByBoth) {
       shell("simile search --index ix --model nowhere --query there --json").out,
       AllOf(HasSubstr("\"hits\":[{\"id\":\"b\",\"score\":0."), Not(HasSubstr("vector_score"))));
   EXPECT_THAT(shell("simile search --index ix --query zebra --json").out, HasSubstr("\"hits\":[]"));
-  expect_error("simile search --index ix --mode hybrid --dimensions 8 --query there", 3,
-               "queries of size 8");
+  expect_error("simile search --index ix --mode hybrid --dimensions 8 --query there", 2,
+               "--dimensions 8: the vectors of the index have 32 numbers; leave the option out");
   write("ix/search.json", "{\"mode\":\"vector\",\"checksum\":\"0\"}");
   expect_error("simile search --index ix --query there", 3, "search.json");
 }
@@ -579,6 +633,8 @@ TEST_F(CliTest, ATaskFileReportsItsSetsAndTheirMean) {
   EXPECT_DOUBLE_EQ(spearman("mean"), (spearman("one") + spearman("two")) / 2);
   expect_error(evaluate + "--task tasks.yaml --data pairs.tsv", 2, "--data");
   expect_error(evaluate + "--task nowhere.yaml", 3, "nowhere.yaml");
+  write("same.yaml", "tasks: [{task: sts, data: pairs.tsv}, {task: sts, data: more.tsv}]\n");
+  expect_error(evaluate + "--task same.yaml", 2, "give each a `name` of its own");
 }
 
 TEST_F(CliTest, AFullDiskLeavesNothingBehind) {

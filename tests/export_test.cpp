@@ -74,6 +74,16 @@ TEST_F(ExportTest, AMatrixAndTheDocumentsOfItsRows) {
   EXPECT_EQ(documents[2], Json({{"id", "b"}, {"text", kOdd}}));
 }
 
+TEST_F(ExportTest, AFileThatNoExportWroteIsKept) {
+  write("faq.jsonl", "{\"my\": \"own\"}\n");
+  expect_error("simile export --index index --to npy --output faq.npy", 2,
+               "'faq.jsonl', which no earlier export wrote (there is no 'faq.npy.index.json'), "
+               "would be replaced");
+  EXPECT_EQ(read_file(path("faq.jsonl")), "{\"my\": \"own\"}\n");
+  EXPECT_FALSE(file_exists(path("faq.npy")));
+  for (int i = 0; i < 2; ++i) run("--to npy --output out.npy");
+}
+
 TEST_F(ExportTest, PointsOfQdrant) {
   run("--to qdrant-jsonl --output points.jsonl");
   const std::vector<Json> points = lines("points.jsonl");
@@ -149,9 +159,11 @@ TEST_F(ExportTest, MetadataAreJsonOfPostgresql) {
   EXPECT_THAT(read_file(path("rows.sql")), HasSubstr("\nm\tfive\t"
                                                      R"({"year":2020,"who":"a\\\\b"})"
                                                      "\t[1,1,1]\n"));
-  add({"zero", "six", R"({"who":"\u0000"})"});
-  expect_error("simile export --index index --output x --to pgvector", 3,
-               "document \"zero\" cannot be exported: it has a byte 0");
+  for (const char* metadata : {R"({"who":"\u0000"})", R"({"who":["a","\u0000"]})"}) {
+    add({"zero", "six", metadata});
+    expect_error("simile export --index index --output x --to pgvector", 3,
+                 "document \"zero\" cannot be exported: it has a byte 0");
+  }
 }
 
 // Each id of a passage could be that of a document that is not split.

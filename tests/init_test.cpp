@@ -34,6 +34,12 @@ TEST_F(InitTest, TheShippedQuestionsTrainByTheLineThatIsPrinted) {
   expect_error("simile init $S/examples/rail/test.tsv", 2, "is named as a test, on which nothing");
 }
 
+TEST_F(InitTest, TheTableIsNotTheRecipe) {
+  shell("cp $S/examples/faq/train.pairs.tsv mine.tsv");
+  expect_error("simile init mine.tsv --model $M --output mine.tsv --overwrite --quiet", 2,
+               "'mine.tsv' is what the command reads");
+}
+
 TEST_F(InitTest, EachTaskGetsARecipeThatTrains) {
   const std::string make =
       "for i in $(seq 60); do echo \"how is $i,it is $i so,it is $((i + 1)),$((i % 2)),k$((i % "

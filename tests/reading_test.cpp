@@ -177,6 +177,40 @@ TEST_F(ReadingTest, VectorsMayBeGiven) {
   expect_error("simile search --index i --vector v.npy --like a", 2, "vector");
 }
 
+TEST_F(ReadingTest, OptionsWithoutEffectAreRefused) {
+  write("t.txt", "a fox\n");
+  const std::pair<const char*, const char*> cases[] = {
+      {"search --query fox --id x --text y --delimiter ';' --on-error skip",
+       "--id, --text, --delimiter, --on-error do nothing without a table of --queries; remove "
+       "them"},
+      {"search --queries t.txt --id x --text y --delimiter ';' --on-error skip",
+       "--id, --text, --delimiter, --on-error do nothing without a table of --queries; remove "
+       "them"},
+      {"search --query fox --encoding windows-1252", "--encoding does nothing without --queries"},
+      {"search --query fox --format trec --count --facets tags --explain",
+       "--count, --facets, --explain do nothing in a TREC run"},
+      {"search --query fox --facet-values 3",
+       "--facet-values does nothing without --facets; remove it"},
+      {"search --query fox --mode lexical --hybrid-weight 0.3",
+       "--hybrid-weight does nothing in mode lexical, which is no hybrid; remove it"},
+      {"search --query fox --mode vector --hybrid-rule rrf",
+       "--hybrid-rule does nothing in mode vector, which is no hybrid; remove it"},
+      {"search --like a --dimensions 8", "--dimensions does nothing where no text is embedded"},
+      {"search --query fox --mode lexical --prompt query",
+       "--prompt does nothing where no text is embedded"},
+      {"search --query fox --dimensions 8",
+       "--dimensions 8: the vectors of the index have 32 numbers; leave the option out"},
+      {"index add --corpus c.jsonl --dimensions 8",
+       "--dimensions 8: the vectors of the index have 32 numbers; leave the option out"},
+      {"index list --facet-values 3", "--facet-values does nothing without --facets; remove it"}};
+  for (const auto& [command, message] : cases) {
+    expect_error(fmt::format("simile {} --index i", command), 2, message);
+  }
+  // What each of them needs is enough.
+  EXPECT_EQ(shell("simile search --index i --queries t.txt --encoding windows-1252").code, 0);
+  EXPECT_EQ(shell("simile search --index i --query fox --dimensions 32").code, 0);
+}
+
 TEST_F(ReadingTest, DocumentsAreListedInPagesAlikeByBoth) {
   ServerProcess server(
       {"--index", path("i"), "--model", SIMILE_SOURCE_DIR "/tests/golden/tiny-bert"});
@@ -295,7 +329,8 @@ TEST_F(ReadingTest, MetadataChangeWithoutTheModel) {
   EXPECT_EQ(found("year = 7"), std::vector<std::string>{"c"});
   EXPECT_EQ(shell("simile check --index i").code, 0);
   write("x.tsv", "id\tyear\nb\t1\nnobody\t2\n");
-  expect_error(update + "x.tsv", 3, "there is no document \"nobody\"; nothing was changed");
+  expect_error(update + "x.tsv", 3,
+               "there is no document \"nobody\"; nothing was changed; leave it out, or add it");
   expect_error(update + "x.tsv --metadata yaer", 3, "did you mean 'year'?");
   EXPECT_THAT(listed("year = 1"), IsEmpty());
 }

@@ -611,17 +611,22 @@ TEST_F(ServeCommandTest, AnAdministratorCopiesTheIndexAndReloads) {
   write("corpus.tsv", "id\ttext\na\tthe cat sat\n");
   write("keys", "{key: root, role: admin}\nuser\n");
   ASSERT_EQ(shell("simile index build --model $M --index ix --corpus corpus.tsv").code, 0);
+  ASSERT_EQ(shell("simile index snapshot --index ix --output docs").code, 0);
   ServerProcess server({"--index", path("ix"), "--allow-changes", "--api-key-file", path("keys"),
-                        "--snapshots", path("copies")});
+                        "--snapshots", path("copies"), "--also", "docs=" + path("docs")});
   ASSERT_GT(server.port(), 0);
   httplib::Client client = server.client();
   const httplib::Headers root = {{"Authorization", "Bearer root"}},
                          user = {{"Authorization", "Bearer user"}};
-  const auto copy = [&](const httplib::Headers& as, const std::string& name) {
-    return client.Post("/snapshot", as, json{{"name", name}}.dump(), kJson)->status;
+  const auto copy = [&](const httplib::Headers& as, const std::string& name,
+                        const std::string& at = "") {
+    return client.Post(at + "/snapshot", as, json{{"name", name}}.dump(), kJson)->status;
   };
   EXPECT_EQ(copy(user, "one"), 403);
   EXPECT_EQ(copy(root, "one"), 200);
+  EXPECT_EQ(copy(root, "docs"), 422);  // has the snapshots of the other index
+  EXPECT_EQ(copy(root, "one", "/at/docs"), 200);
+  EXPECT_EQ(shell("simile check --index copies/docs/one").code, 0);
   const std::string more = R"({"documents":[{"id":"b","text":"a dog ran"}]})";
   EXPECT_EQ(client.Post("/documents", user, more, kJson)->status, 200);
   EXPECT_EQ(copy(root, "two"), 200);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "simile/core/check.h"
 #include "simile/core/config.h"
 #include "simile/core/file.h"
@@ -161,6 +162,7 @@ void run_init(const InitArguments& arguments, bool json, Terminal& terminal) {
   const std::string path = arguments.output.empty() ? draft.name + ".yaml" : arguments.output;
   SIMILE_CHECK(arguments.overwrite || !file_exists(path), ErrorKind::kUsage,
                "'{}' is there already; --overwrite replaces it, --output names another file", path);
+  check_outputs({path}, files_read({options.data, options.dev, options.test}));
   const RunReview review =
       review_recipe(finish_recipe(parse_config(draft.yaml, "draft"), path), terminal);
   write_result(draft.yaml, path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/data/detail/article.h"
 
-#include <fmt/format.h>
+#include "simile/text/utf8.h"
 
 namespace simile {
 namespace {
@@ -48,29 +48,45 @@ std::string_view last_words(std::string_view text, int64_t count) {
 }
 
 ArticleReader::ArticleReader(const std::string& path, const std::string& language, bool titles)
-    : lines_(path), splitter_(language), titles_(titles) {
-  report_.file = path;
+    : reader_(path), splitter_(language), titles_(titles), is_jsonl_(is_json_lines(path)) {}
+
+ReadReport ArticleReader::report() const {
+  ReadReport report = reader_.report();
+  report.rows = paragraphs_;
+  return report;
+}
+
+void ArticleReader::add_lines(std::string_view text, Article& article) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim_space(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    if (titles_ && article.title.empty()) {
+      article.title = line;
+    } else {
+      ++paragraphs_;
+      article.paragraphs.emplace_back(line);
+    }
+  }
+}
+
+// At the end of an article: false if it has no paragraph, and `article` is then empty.
+bool ArticleReader::is_complete(Article& article) {
+  if (!article.paragraphs.empty()) return true;
+  lone_titles_ += article.title.empty() ? 0 : 1;
+  article.title.clear();
+  return false;
 }
 
 bool ArticleReader::read_paragraphs(Article& article) {
-  for (std::string line; lines_.next(line);) {
-    report_.replaced_bytes = lines_.replaced_bytes();
-    report_.first_replaced = fmt::format("{}:{}", lines_.name(), lines_.first_replaced());
-    const std::string_view text = trim_space(line);
-    if (text.empty()) {
-      ++report_.blank_lines;
-      if (!article.paragraphs.empty()) return true;
-      lone_titles_ += article.title.empty() ? 0 : 1;
-      article.title.clear();
-    } else if (titles_ && article.title.empty()) {
-      article.title = text;
-    } else {
-      ++report_.rows;
-      article.paragraphs.push_back(std::move(line));
-    }
+  for (TextItem item; reader_.next(item);) {
+    if (titles_ && is_jsonl_) article.title = trim(item.title);
+    add_lines(item.text, article);
+    const bool is_end = is_jsonl_ || trim_space(item.text).empty();
+    if (is_end && is_complete(article)) return true;
   }
-  if (article.paragraphs.empty()) lone_titles_ += article.title.empty() ? 0 : 1;
-  return !article.paragraphs.empty();
+  return is_complete(article);
 }
 
 bool ArticleReader::next(Article& article) {

@@ -3,7 +3,8 @@
 // texts further apart, and texts of one article are the hard cases.
 //
 // The file has one paragraph a line and a blank line between articles; plain, .gz or .zst. With
-// `titles` the first line of an article is its title, otherwise a paragraph. Kinds of pairs:
+// `titles` the first line of an article is its title, otherwise a paragraph. In a .jsonl each object
+// is an article, with a paragraph on each line of its `text`, and perhaps a `title`. Kinds of pairs:
 //
 //   neighbouring_sentences  two consecutive sentences of a paragraph
 //   paragraph_lead          the first sentence of a paragraph, and the rest of that paragraph

@@ -186,6 +186,46 @@ TEST(DocumentPairs, TitlesMeetTheParagraphsOfTheirArticles) {
               HasSubstr("3 articles, 8 paragraphs"));
 }
 
+TEST(DocumentPairs, AnObjectOfAJsonlIsAnArticle) {
+  const TestFiles files;
+  DocumentPairOptions options = options_of({"article_lead"});
+  options.hard_negatives = false;
+  const std::string path = files.write_gzip(
+      "d.jsonl.gz", R"({"id":7,"title":"Alpha","text":"Sentence 0 of a.\n\nSentence 1 of a.\r\n"})"
+                    "\n\n"
+                    R"({"text":" Beta\nSentence 0 of b.\nSentence 1 of b.","title":null})"
+                    "\n"
+                    R"({"title":1984,"text":"Sentence 0 of c."})"
+                    "\n"
+                    R"({"title":"Lone","text":""})");
+  const PairDataset leads = read_document_pairs({path}, options, 0);
+  EXPECT_THAT(leads.left, ElementsAre(sentence(0, "a")));  // "Beta" leads, and is too short
+  EXPECT_THAT(leads.right, ElementsAre(sentence(1, "a")));
+  EXPECT_EQ(leads.report.rows, 6);
+  options.titles = true;
+  options.pairs = {"title_lead"};
+  const PairDataset titles = read_document_pairs({path}, options, 0);
+  EXPECT_THAT(titles.left, ElementsAre("Alpha", "Beta", "1984"));
+  EXPECT_THAT(titles.right, ElementsAre(sentence(0, "a"), sentence(0, "b"), sentence(0, "c")));
+  EXPECT_EQ(titles.report.rows, 5);
+  EXPECT_THAT(titles.notes, ElementsAre(HasSubstr("3 articles, 5 paragraphs, 5 sentences, 1 titles "
+                                                  "without a paragraph; 3 of 3 pairs kept")));
+}
+
+TEST(DocumentPairs, JsonWithoutATextOrAnotherNameIsRefused) {
+  const TestFiles files;
+  const auto error = [&](const std::string& name, const std::string& bytes) {
+    const std::string path = files.write(name, bytes);
+    return error_of(ErrorKind::kInput,
+                    [&] { read_document_pairs({path}, options_of({"article_lead"}), 0); });
+  };
+  EXPECT_THAT(error("a.jsonl", "{\"text\":\"a\"}\n{\"body\":\"Sentence 0 of a.\"}\n"),
+              HasSubstr("a.jsonl:2: expected an object with 'text'"));
+  EXPECT_THAT(error("a.jsonl", "Sentence 0 of a.\n"), HasSubstr("a.jsonl:1"));
+  EXPECT_THAT(error("a.txt", "{\"text\":\"Sentence 0 of a.\"}\n"),
+              HasSubstr("a.txt:1: it is JSON, but a file of texts has one text a line"));
+}
+
 TEST(DocumentPairs, WordsAreTakenFromEitherEnd) {
   EXPECT_EQ(first_words(" one  two\tthree ", 2), "one  two");
   EXPECT_EQ(first_words(" one  two\tthree ", 9), "one  two\tthree");

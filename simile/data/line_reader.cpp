@@ -45,47 +45,104 @@ void check_opened(bool opened, const std::string& path) {
       fmt::format("cannot read {}: {}", path, errno != 0 ? std::strerror(errno) : "out of memory"));
 }
 
-// gzip or plain, as the first bytes show.
-class GzipSource : public ByteSource {
+// The bytes of a file as they are.
+class FileSource : public ByteSource {
  public:
-  explicit GzipSource(const std::string& path) : path_(path) {
+  explicit FileSource(const std::string& path) : path_(path), file_(nullptr, &std::fclose) {
     errno = 0;
-    file_ = gzopen(path.c_str(), "rb");
+    file_.reset(std::fopen(path.c_str(), "rb"));
     check_opened(file_ != nullptr, path);
-    gzbuffer(file_, 1 << 17);
   }
-  GzipSource(const GzipSource&) = delete;
-  GzipSource& operator=(const GzipSource&) = delete;
-  ~GzipSource() override { gzclose_r(file_); }
 
   size_t read(char* bytes, size_t size) override {
-    const int count = gzread(file_, bytes, static_cast<unsigned>(size));
-    int code = Z_OK;
-    const char* reason = gzerror(file_, &code);
-    SIMILE_CHECK(code != Z_ERRNO, kind_of(errno),
+    errno = 0;
+    const size_t count = std::fread(bytes, 1, size, file_.get());
+    SIMILE_CHECK(std::ferror(file_.get()) == 0, kind_of(errno),
                  fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
-    // A cut gzip file ends with fewer bytes and Z_BUF_ERROR, not with a negative count.
-    SIMILE_CHECK(count >= 0 && (code == Z_OK || code == Z_STREAM_END), ErrorKind::kInput,
-                 "cannot read {}, damaged or cut after {} bytes of text: {}", path_, given_,
-                 reason);
-    given_ += count;
-    return static_cast<size_t>(count);
+    return count;
   }
 
  private:
   std::string path_;
-  gzFile file_ = nullptr;
-  int64_t given_ = 0;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+// gzip or plain, as the first bytes show; of gzip one member or several and nothing else, where
+// gzread() would leave out what follows.
+class GzipSource : public ByteSource {
+ public:
+  explicit GzipSource(const std::string& path) : path_(path), file_(path), packed_(1 << 17) {
+    refill();
+    is_packed_ = stream_.avail_in >= 2 && packed_[0] == '\x1f' && packed_[1] == '\x8b';
+    check_opened(inflateInit2(&stream_, MAX_WBITS + 16) == Z_OK, path);
+  }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
+  ~GzipSource() override { inflateEnd(&stream_); }
+
+  size_t read(char* bytes, size_t size) override {
+    if (!is_packed_) return read_plain(bytes, size);
+    stream_.next_out = reinterpret_cast<Bytef*>(bytes);
+    stream_.avail_out = static_cast<uInt>(size);
+    while (stream_.avail_out == size) {
+      if (stream_.avail_in == 0 && !may_hold_more_ && !refill()) {
+        if (is_inside_) fail("unexpected end of file");
+        return 0;
+      }
+      if (!is_inside_ && !begin_member()) continue;
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      const bool is_good = code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR;
+      if (!is_good) fail(stream_.msg != nullptr ? stream_.msg : "out of memory");
+      is_inside_ = code != Z_STREAM_END;
+      may_hold_more_ = is_inside_ && stream_.avail_out == 0;
+    }
+    given_ += static_cast<int64_t>(size - stream_.avail_out);
+    return size - stream_.avail_out;
+  }
+
+ private:
+  bool refill() {
+    stream_.avail_in = static_cast<uInt>(file_.read(packed_.data(), packed_.size()));
+    stream_.next_in = reinterpret_cast<Bytef*>(packed_.data());
+    return stream_.avail_in > 0;
+  }
+
+  size_t read_plain(char* bytes, size_t size) {
+    if (stream_.avail_in == 0) return file_.read(bytes, size);
+    const size_t count = std::min<size_t>(size, stream_.avail_in);
+    std::memcpy(bytes, stream_.next_in, count);
+    stream_.next_in += count;
+    stream_.avail_in -= static_cast<uInt>(count);
+    return count;
+  }
+
+  // Skips the zeros that tapes add. False where they are all that is left of the buffer.
+  bool begin_member() {
+    for (; stream_.avail_in > 0 && *stream_.next_in == 0; --stream_.avail_in) ++stream_.next_in;
+    inflateReset(&stream_);
+    return stream_.avail_in > 0;
+  }
+
+  [[noreturn]] void fail(const char* reason) const {
+    throw_error(ErrorKind::kInput, "cannot read {}, damaged or cut after {} bytes of text: {}",
+                path_, given_, reason);
+  }
+
+  std::string path_;
+  FileSource file_;
+  std::vector<char> packed_;
+  z_stream stream_ = {};
+  bool is_packed_ = false;
+  bool is_inside_ = false;  // a member that has begun and not ended
+  bool may_hold_more_ = false;
+  int64_t given_ = 0;  // bytes of text
 };
 
 // One zstd frame or several. Memory: the window, at most kMaximumZstdWindowBytes.
 class ZstdSource : public ByteSource {
  public:
   explicit ZstdSource(const std::string& path)
-      : path_(path), file_(nullptr, &std::fclose), packed_(ZSTD_DStreamInSize()) {
-    errno = 0;
-    file_.reset(std::fopen(path.c_str(), "rb"));
-    check_opened(file_ != nullptr, path);
+      : path_(path), file_(path), packed_(ZSTD_DStreamInSize()) {
     SIMILE_CHECK(stream_ != nullptr, ErrorKind::kInput, "cannot read {}: out of memory", path);
     int log = 0;
     while ((int64_t{1} << log) < kMaximumZstdWindowBytes) ++log;
@@ -108,10 +165,7 @@ class ZstdSource : public ByteSource {
 
  private:
   bool refill() {
-    errno = 0;
-    const size_t count = std::fread(packed_.data(), 1, packed_.size(), file_.get());
-    SIMILE_CHECK(std::ferror(file_.get()) == 0, kind_of(errno),
-                 fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
+    const size_t count = file_.read(packed_.data(), packed_.size());
     SIMILE_CHECK(count > 0 || (!is_inside_ && taken_ > 0), ErrorKind::kInput,
                  "cannot read {}: the zstd file is cut after {} bytes ({} of text)", path_, taken_,
                  given_);
@@ -135,7 +189,7 @@ class ZstdSource : public ByteSource {
   };
 
   std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  FileSource file_;
   std::unique_ptr<ZSTD_DCtx, FreeStream> stream_{ZSTD_createDCtx()};
   std::vector<char> packed_;
   ZSTD_inBuffer in_{nullptr, 0, 0};
@@ -340,6 +394,24 @@ bool LineReader::fill() {
     return fill();
   }
   return buffer_.size() > size;
+}
+
+void check_no_pipe(const std::string& path) {
+  SIMILE_CHECK(!stream_exists(path) || folder_exists(path), ErrorKind::kInput,
+               "'{}' is a pipe, which can be read only once; write it to a file", path);
+}
+
+std::string encoding_beside(const std::string& path, const std::string& encoding) {
+  if (encoding.empty() || !file_exists(path)) return encoding;
+  LineReader lines(path);
+  try {
+    for (std::string line; lines.next(line);) {
+      if (lines.replaced_bytes() > 0) return encoding;
+    }
+  } catch (const Error&) {  // such as UTF-16 without a byte order mark
+    return encoding;
+  }
+  return "";
 }
 
 bool LineReader::next(std::string& line) {

@@ -57,6 +57,13 @@ class LineReader {
   int64_t line_number_ = 0, replaced_bytes_ = 0, first_replaced_ = 0;
 };
 
+// Errors (ErrorKind::kInput): a pipe, of which a second reader would wait for ever.
+void check_no_pipe(const std::string& path);
+
+// The encoding to read a file with that stands beside those that `encoding` was named for: none
+// where it is UTF-8 throughout or shows its own, as texts read with another would match nothing.
+std::string encoding_beside(const std::string& path, const std::string& encoding);
+
 // Lines of a file, for progress; in a .csv those that end a row, outside of quotes. 0 for a file
 // that is compressed, or is no regular file.
 int64_t count_rows(const std::string& path);

@@ -54,6 +54,20 @@ TEST(LineReader, GzipAndPlainFilesReadAlike) {
   EXPECT_EQ(plain.line_number(), 2);
 }
 
+TEST(LineReader, AGzipFileIsMembersAndNothingElse) {
+  const TestFiles files;
+  const std::string member = read_file(files.write_gzip("m.gz", "one\ntw"));
+  const std::string other = read_file(files.write_gzip("o.gz", "o\nthree\n"));
+  const std::string nothing = read_file(files.write_gzip("n.gz", ""));
+  const std::string zeros(1000, '\0');
+  LineReader several(files.write("s.gz", member + nothing + other + zeros));
+  EXPECT_THAT(read_all(several), ElementsAre("one", "two", "three"));
+  for (const std::string& rest : {std::string("plain\n"), other.substr(1), other.substr(0, 5)}) {
+    LineReader reader(files.write("r.gz", member + rest));
+    EXPECT_THAT(error_of([&] { read_all(reader); }), HasSubstr("after 6 bytes of text"));
+  }
+}
+
 TEST(LineReader, ACutGzipFileIsAnError) {
   const TestFiles files;
   std::string text;

@@ -213,6 +213,7 @@ void leave_out_excluded(const PairDataOptions& options, PairDataset& data) {
     note += fmt::format(", {} more at least {:g} of one (shingles of {} words)", left_out.near,
                         overlap, shingle);
   }
+  data.notes.insert(data.notes.end(), left_out.warnings.begin(), left_out.warnings.end());
   data.notes.push_back(fmt::format("{}; left out, {} remain", note, data.size()));
   SIMILE_CHECK(data.size() > 0, ErrorKind::kInput, note + ": none remains");
 }

@@ -278,6 +278,27 @@ TEST(PairFormat, PairsWithATextOfATestSetAreLeftOut) {
                                                 "out, 1 remain")));
 }
 
+TEST(PairFormat, FilesToExcludeMayBeOfAnotherForm) {
+  const TestFiles files;
+  const std::string told = "Le café est fermé";
+  PairDataOptions options = options_for(
+      "table", files.write("t.csv", "sentence1;sentence2;score\n" + told + ";b;1\nc;d;2\n"));
+  options.table.delimiter = ";";
+  options.exclude = {files.write("test.tsv", "x\ty\n" + told + "\tc\n"),
+                     files.write("short.txt", "a man\n")};
+  EXPECT_THAT(read_pairs(options).notes,
+              ElementsAre(HasSubstr("test.tsv is separated by 'tab'"),
+                          HasSubstr("short.txt: no text of at least 4 words"),
+                          HasSubstr("1 pairs have a text of the files to exclude")));
+  // Training data in another encoding than the test, and both in it.
+  files.write("t.csv", "sentence1;sentence2;score\nLe caf\xe9 est ferm\xe9;b;1\nc;d;2\n");
+  options.table.encoding = "latin1";
+  options.exclude = {files.path("test.tsv")};
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("c"));
+  files.write("test.tsv", "x\ty\nLe caf\xe9 est ferm\xe9\tc\n");
+  EXPECT_THAT(read_pairs(options).left, ElementsAre("c"));
+}
+
 TEST(PairFormat, PairsWithMostOfATextOfATestSetAreLeftOut) {
   const TestFiles files;
   PairDataOptions options = options_for("table", files.path("t.tsv.zst"));

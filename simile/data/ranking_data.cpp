@@ -166,7 +166,9 @@ RankingData read_files(const RankingDataOptions& options) {
                  data.document_texts);
   data.reports = {queries.report(), documents.report(), {}};
   data.judged.resize(data.query_ids.size());
-  for (const Judgement& judgement : read_qrels(files.qrels, &data.reports[2])) {
+  for (const Judgement& judgement :
+       read_qrels(files.qrels, &data.reports[2],
+                  encoding_beside(files.qrels, options.columns.table.encoding))) {
     const int64_t query = queries.find(judgement.query);
     const int64_t document = documents.find(judgement.document);
     const auto check_known = [&](bool known, const char* what, const std::string& id,

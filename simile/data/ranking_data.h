@@ -51,7 +51,7 @@ struct RankingDataOptions {
   std::string folder;
   std::string split = "test";
   bool allow_unknown = false;
-  CorpusColumns columns;  // of queries and corpus
+  CorpusColumns columns;  // of queries and corpus; the encoding is also that of the judgements
   int64_t skip_queries = 0;
   int64_t limit_queries = 0;
   int64_t limit_documents = 0;

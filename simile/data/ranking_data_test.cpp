@@ -75,6 +75,29 @@ TEST(RankingData, UnknownIdsAreErrorsUnlessAllowed) {
   EXPECT_EQ(pairs_from_ranking(data).size(), 1);
 }
 
+TEST(RankingData, JudgementsAreInTheEncodingOfTheTables) {
+  const TestFiles files;
+  const auto judged = [&](const std::string& encoding, size_t bytes, const char* own = nullptr) {
+    const auto write = [&](const std::string& name, const std::string& text) {
+      std::string wide;
+      for (const char c : text) wide += c + std::string(bytes - 1, '\0');
+      return files.write(name, wide);
+    };
+    RankingDataOptions options;
+    options.queries = write("q.csv", "id;text\nq\xe9;password\n");
+    options.corpus = write("c.csv", "id;text\nd1;billing\nd\xe9;reset your password\n");
+    const std::string judgements = "query_id\tdoc_id\trelevance\nq\xe9\td\xe9\t1\n";
+    options.qrels = own != nullptr ? files.write("qr.tsv", own) : write("qr.tsv", judgements);
+    options.columns.table.encoding = encoding;
+    options.columns.table.delimiter = ";";  // of the tables alone
+    const RankingData data = read_ranking_data(options);
+    return data.query_ids[0] + " " + data.document_ids[data.judged[0][0].document];
+  };
+  EXPECT_EQ(judged("latin1", 1), "qé dé");
+  EXPECT_EQ(judged("utf-16le", 2), "qé dé");
+  EXPECT_EQ(judged("latin1", 1, "qé 0 dé 1\n"), "qé dé");  // or in UTF-8
+}
+
 TEST(RankingData, IdsMustBeThereAndDiffer) {
   const TestFiles files;
   auto options = write_small_set(files, "q1 0 d1 1\n");

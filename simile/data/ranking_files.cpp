@@ -158,8 +158,9 @@ void check_qrels_header(const std::vector<std::string>& fields, const LineReader
                lines.where(), fmt::join(fields, ", "));
 }
 
-std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report) {
-  LineReader lines(path);
+std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report,
+                                  const std::string& encoding) {
+  LineReader lines(path, encoding);
   std::vector<Judgement> judgements;
   std::unordered_map<std::string, size_t> seen;  // query, tab, document -> position
   int64_t blank_lines = 0;

@@ -85,8 +85,9 @@ struct Judgement {
 };
 
 // In file order; repeated equal judgements are kept once. White space separates the fields; below a
-// header with tabs, tabs alone do.
-std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report = nullptr);
+// header with tabs, tabs alone do. `encoding`: as LineReader's.
+std::vector<Judgement> read_qrels(const std::string& path, ReadReport* report = nullptr,
+                                  const std::string& encoding = "");
 
 struct RunQuery {
   std::string query;

@@ -50,6 +50,7 @@ TableFormat table_format(const std::string& path) {
 }
 
 std::vector<std::string> read_table_header(const std::string& path, const TableOptions& table) {
+  check_no_pipe(path);
   return TableFile(path, {}, table).names();
 }
 
@@ -84,10 +85,7 @@ std::string ReadReport::warning() const {
                     "file's encoding, such as windows-1252 (--encoding), or convert it to UTF-8",
                     file, replaced_bytes, first_replaced));
   }
-  if (!separator.empty()) {
-    parts.push_back(separator +
-                    ", as its header line shows; --delimiter says so without a warning");
-  }
+  if (!separator.empty()) parts.push_back(separator);
   if (quoted_fields > 0) {
     parts.push_back(fmt::format(
         "{}: {} fields stand in quotes with doubled quotes inside, as pandas and spreadsheets "

@@ -57,7 +57,7 @@ struct TableOptions {
 };
 
 // The names in the header of a .tsv or .csv, in its order; none of a .jsonl, which has no header.
-// Errors: ErrorKind::kInput for a file that is empty or no table.
+// Errors: ErrorKind::kInput for a file that is empty, no table, or a pipe, which is then half read.
 std::vector<std::string> read_table_header(const std::string& path, const TableOptions& table = {});
 
 struct ReadOptions {
@@ -75,10 +75,11 @@ struct ReadReport {
   std::string file;  // "a.tsv", "a.tsv and 3 more files"
   int64_t rows = 0;  // read, neither filtered nor malformed
   int64_t blank_lines = 0;
-  int64_t replaced_bytes = 0;         // that were not UTF-8
-  std::string first_replaced;         // "a.tsv:12", where the first of these was
-  std::string separator;              // "a.csv is separated by ';'", where the name says otherwise
-  int64_t filtered = 0;               // rows that the filter left out
+  int64_t replaced_bytes = 0;  // that were not UTF-8
+  std::string first_replaced;  // "a.tsv:12", where the first of these was
+  std::string
+      separator;         // "a.csv is separated by ';' ...", where the name or option says otherwise
+  int64_t filtered = 0;  // rows that the filter left out
   int64_t without_value = 0;          // those without a value in a column of the filter
   int64_t quoted_fields = 0;          // of a .tsv, quoted as pandas and spreadsheets do
   int64_t malformed = 0;              // rows left out for what is wrong with them

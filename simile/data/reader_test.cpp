@@ -2,6 +2,7 @@
 #include "simile/data/reader.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "simile/data/detail/packed_files_test.h"
 
@@ -88,6 +89,8 @@ TEST(Reader, AnotherSeparatorIsTakenWhereItIsNamedOrCertain) {
       {"lines.csv", "a;b\n1,5;\"x; y\"\n2;\"one\ntwo; three\"\n", "", "is separated by ';'"},
       {"found.csv", "\"a\"\tb\n1,5\tx; y\n", "", "is separated by 'tab'"},
       {"comma.tsv", "a,b\n\"1,5\",x; y\n", "", "is separated by ','"},
+      {"other.tsv", "a\tb\n1,5\tx; y\n", ";",
+       "other.tsv is separated by 'tab', as its header line shows, and not by ';'"},
   };
   for (const Case& one : cases) {
     TableReader reader(files.write(one.name, one.bytes), {{"a", {"a"}}, {"b", {"b"}}},
@@ -109,6 +112,14 @@ TEST(Reader, AnotherSeparatorIsTakenWhereItIsNamedOrCertain) {
                 read_rows(files.path("one.csv"), {"a"}, {0, {}, {"strict", "::"}});
               }),
               HasSubstr("delimiter: expected one character such as ;, or tab, found '::'"));
+}
+
+TEST(Reader, APipeHasNoHeaderToLookAt) {
+  const TestFiles files;
+  const std::string path = files.path("p.tsv");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(error_of([&] { read_table_header(path); }),
+              HasSubstr("p.tsv' is a pipe, which can be read only once; write it to a file"));
 }
 
 TEST(Reader, InTsvAQuoteIsALetter) {

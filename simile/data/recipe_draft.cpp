@@ -39,8 +39,15 @@ bool is_score(const ColumnSummary& column) {
   return column.kind == ColumnKind::kNumber && column.minimum < column.maximum;
 }
 
+// Of a column that is called a score. Where fields of it are no numbers, reading names the first; to
+// leave it out would train all pairs as equals. A `label` may be a class.
+bool is_named_score(const ColumnSummary& column) {
+  const bool has_others = column.kind != ColumnKind::kNumber && column.kind != ColumnKind::kEmpty;
+  return is_score(column) || (has_others && column.name != "label");
+}
+
 std::string quote(const std::string& text) {
-  const bool is_plain = text.find_first_of(" \"'#&*!|>%@`{}[],:?~=\t") == std::string::npos &&
+  const bool is_plain = text.find_first_of(" \"'#&*!|>%@`{}[],:?~=\t\n\r") == std::string::npos &&
                         !text.empty() && text[0] != '-' && text != "null";
   return is_plain ? text : nlohmann::json(text).dump();
 }
@@ -135,7 +142,7 @@ class Draft {
                !ends_with(lower_text(column.name), "id");
       };
       const bool is_only = std::count_if(columns_.begin(), columns_.end(), may_be) == 1;
-      score_ = take("score", options_.score, is_score, usual_scores);
+      score_ = take("score", options_.score, is_named_score, usual_scores);
       if (score_.empty() && is_only) score_ = take("score", "", may_be);
     }
     if (!score_.empty()) return;

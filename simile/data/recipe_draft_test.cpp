@@ -156,6 +156,21 @@ TEST_F(RecipeDraftTest, ColumnsAreThoseThatAreNamed) {
               HasSubstr("no column 'z' is there, or free, for the class"));
 }
 
+TEST_F(RecipeDraftTest, AScoreWithFieldsThatAreNoNumbersIsNotLeftOut) {
+  const std::string header = "sentence1\tsentence2\tscore";
+  for (const char* score : {"NaN", "1,25", "5%%", "good"}) {
+    files_.write("t.tsv", many(header, fmt::format("a text #\tb text #\t{}", score)));
+    EXPECT_THAT(yaml_for("t.tsv"), HasSubstr("right: sentence2, score: score")) << score;
+  }
+  files_.write("t.tsv", many(header, "a text #\tb text #\t0.#") + "one text\tits pair\tnone\n");
+  EXPECT_THAT(yaml_for("t.tsv"), HasSubstr("right: sentence2, score: score"));
+}
+
+TEST_F(RecipeDraftTest, NamesMayHoldLineBreaks) {
+  files_.write("t.csv", many("\"the\nquestion\",answer", "how # is it,it is #"));
+  EXPECT_THAT(yaml_for("t.csv"), HasSubstr("left: \"the\\nquestion\", right: answer"));
+}
+
 TEST_F(RecipeDraftTest, ATableThatTellsNothingIsRefused) {
   files_.write("t.tsv", many("id\ttext", "#\ta text #"));
   EXPECT_THAT(error_for("t.tsv"),

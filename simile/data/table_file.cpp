@@ -98,7 +98,7 @@ TableFile::TableFile(const std::string& path, const std::vector<Column>& columns
     has_quotes_ = has_quotes_ || given != separator_;
     separator_ = given;
   }
-  is_found_ = options.delimiter.empty();
+  is_given_ = !options.delimiter.empty();
   if (format_ != TableFormat::kJsonl) read_header();
 }
 
@@ -173,8 +173,8 @@ std::vector<std::string> TableFile::split(const Line& line) {
   }
 }
 
-// Finds a separator other than the name's: the only one that cuts the header and the rows after it
-// into the same number of fields.
+// Finds a separator other than the name's or the one given, which is perhaps of another file: the
+// only one that cuts the header and the rows after it into the same number of fields.
 void TableFile::find_separator(const Line& header) {
   constexpr size_t kLines = 20;
   if (header.text.find(separator_) != std::string::npos) return;
@@ -204,17 +204,22 @@ void TableFile::find_separator(const Line& header) {
     }
   }
   if (fitting.size() != 1) return;
-  separator_ = fitting[0];
-  has_quotes_ = true;
+  const auto shown = [](char separator) {
+    return separator == '\t' ? std::string("tab") : std::string(1, separator);
+  };
   separator_note_ =
-      fmt::format("{} is separated by '{}'", path(), separator_ == '\t' ? "tab" : fitting);
+      fmt::format("{} is separated by '{}', as its header line shows{}", path(), shown(fitting[0]),
+                  is_given_ ? fmt::format(", and not by '{}'", shown(separator_))
+                            : "; --delimiter says so without a warning");
+  separator_ = fitting[0];
+  has_quotes_ = format_ == TableFormat::kCsv || separator_ != '\t';
 }
 
 void TableFile::read_header() {
   Line line;
   SIMILE_CHECK(next_filled_line(line), ErrorKind::kInput,
                path() + ": the file is empty, expected a header line and rows");
-  if (is_found_) find_separator(line);
+  find_separator(line);
   try {
     names_ = split(line);
   } catch (const RowError& error) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 #include "simile/core/file_kind.h"
 #include "simile/data/detail/row_parser.h"
 #include "simile/text/utf8.h"
@@ -27,10 +28,19 @@ std::vector<Column> choose_columns(const std::string& path, const std::vector<st
   return chosen;
 }
 
+// An object may lack a column that others have.
+std::vector<Column> choose_members(const std::vector<std::string>& wanted) {
+  std::vector<Column> chosen;
+  for (const std::string& name : wanted) chosen.push_back({"columns", {name}, false});
+  return chosen;
+}
+
 const TextListOptions kOptions{/*skip_blank_lines=*/true, /*limit=*/0};
 constexpr int64_t kReportEvery = 20000;  // texts between two reports of progress
 
 CorpusFile inspect_file(const std::string& path, EventSink& events) {
+  check_no_pipe(path);
+  warn_about_table(path, {}, "read", "give a file with the texts alone", events);
   CorpusFile file;
   file.path = path;
   TextListReader reader(path, kOptions);
@@ -119,6 +129,9 @@ bool TextListReader::read(std::string& line, TextItem& item) {
     for (JsonField& field : parse_json_members(line, lines_->where())) {
       names.push_back(field.name);
       if (field.kind == JsonField::Kind::kNull) continue;
+      const bool is_value =
+          field.kind == JsonField::Kind::kText || field.kind == JsonField::Kind::kNumber;
+      if (field.name == "title" && is_value) item.title = std::move(field.value);
       const bool is_text = field.name == "text";
       if (!is_text && field.name != "pair") continue;
       if (field.kind != JsonField::Kind::kText) {
@@ -138,6 +151,23 @@ bool TextListReader::read(std::string& line, TextItem& item) {
   }
 }
 
+void warn_about_table(const std::string& path, const TableOptions& table, const std::string& done,
+                      const std::string& advice, EventSink& events) {
+  if (!is_table(path) || is_json_lines(path) || !file_exists(path)) return;
+  std::vector<std::string> names;
+  try {
+    names = read_table_header(path, table);
+  } catch (const Error&) {
+    return;  // a list after all, or what reading it will tell
+  }
+  if (names.size() < 2) return;
+  events.warning(fmt::format(
+      "{}: every line is {} whole, the first one too, though its name is that of a table and its "
+      "first line has {} fields ({}); {}",
+      path, done, names.size(), shorten_text(fmt::format("{}", fmt::join(names, ", ")), 80),
+      advice));
+}
+
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options,
                                     ReadReport* report) {
   TextListReader reader(path, std::move(options));
@@ -153,7 +183,9 @@ FieldReader::FieldReader(const std::string& path, const std::vector<std::string>
     list_.emplace(path, TextListOptions{true, 0, table});
   } else if (is_json_lines(path)) {
     members_ = columns;
-    table_.emplace(path, std::vector<Column>(), ReadOptions{0, {}, table, {"*"}});
+    ReadOptions options{0, {}, table};
+    if (columns.empty()) options.others = {"*"};
+    table_.emplace(path, choose_members(columns), options);
   } else {
     table_.emplace(path, choose_columns(path, columns, table), ReadOptions{0, {}, table});
   }
@@ -169,18 +201,16 @@ bool FieldReader::next(std::vector<std::string>& fields, int64_t& line) {
   }
   Row row;
   if (!table_->next(row)) {
-    SIMILE_CHECK(found_ || members_.empty(), ErrorKind::kInput, "{}: no object has a text named {}",
-                 report().file, fmt::join(members_, " or "));
+    bool found = members_.empty();
+    for (size_t c = 0; c < members_.size(); ++c) found = found || table_->has_column(c);
+    SIMILE_CHECK(found, ErrorKind::kInput, "{}: no object has a text named {}", report().file,
+                 fmt::join(members_, " or "));
     return false;
   }
   fields = std::move(row.fields);
   line = row.line;
   for (NamedField& member : row.others) {
-    if (member.kind != NamedField::Kind::kText) continue;
-    const auto named = std::count(members_.begin(), members_.end(), member.name);
-    if (!members_.empty() && named == 0) continue;
-    fields.push_back(std::move(member.value));
-    found_ = true;
+    if (member.kind == NamedField::Kind::kText) fields.push_back(std::move(member.value));
   }
   return true;
 }
@@ -190,15 +220,22 @@ std::vector<std::string> read_candidate_texts(const std::string& path, EventSink
                                               const std::string& column) {
   FieldReader reader(path, {"title", column.empty() ? "text" : column}, table);
   std::vector<std::string> texts, fields;
+  int64_t blank = 0;
   for (int64_t line = 0; reader.next(fields, line);) {
     fields.erase(std::remove_if(fields.begin(), fields.end(),
                                 [](const std::string& field) { return is_blank(field); }),
                  fields.end());
+    blank += fields.empty() ? 1 : 0;
     if (!fields.empty()) texts.push_back(fmt::format("{}", fmt::join(fields, " ")));
   }
   SIMILE_CHECK(!texts.empty(), ErrorKind::kInput,
                "{}: no text was found; expected a column 'text', or one text a line", path);
-  if (!reader.report().warning().empty()) events.warning(reader.report().warning());
+  const ReadReport& report = reader.report();
+  if (!report.warning().empty()) events.warning(report.warning());
+  if (blank > 0) {
+    events.warning(
+        fmt::format("{}: {} of {} rows have no text and were left out", path, blank, report.rows));
+  }
   return texts;
 }
 

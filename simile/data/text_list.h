@@ -18,7 +18,8 @@ namespace simile {
 
 struct TextItem {
   std::string text;
-  std::string pair;  // the second text of a pair, where has_pair
+  std::string pair;   // the second text of a pair, where has_pair
+  std::string title;  // of a .jsonl; empty where it has none
   bool has_pair = false;
   int64_t line = 0;  // from 1
   size_t file = 0;   // which of the files it is in
@@ -30,7 +31,8 @@ struct TextListOptions {
   TableOptions table = {};  // without its delimiter
 };
 
-// Texts to encode: one a line, or .jsonl with `text` and optionally `pair`; plain, .gz or .zst. A
+// Texts to encode: one a line, or .jsonl with `text` and optionally `pair` (a text) and `title` (a
+// text or number; what else is there is no title); plain, .gz or .zst. A
 // blank line is an empty text, so that results stay in step with lines (skip_blank_lines drops it);
 // in .jsonl blank lines are always skipped. Errors (kInput), besides those of the lines: a first
 // line that is JSON in a file that is not a .jsonl.
@@ -60,14 +62,21 @@ class TextListReader {
   ReadReport report_;
 };
 
+// Warns of a list of texts that looks like a table, whose header and ids would count as texts.
+// `done` is what is done with its lines, `advice` what to do instead. Only a regular file is looked
+// at, because a pipe can be read only once.
+void warn_about_table(const std::string& path, const TableOptions& table, const std::string& done,
+                      const std::string& advice, EventSink& events);
+
 // All texts at once; `report`, if given, receives counts and problems.
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options = {},
                                     ReadReport* report = nullptr);
 
 // Reads the texts of any file row by row, whatever its columns are called. A file whose name ends
-// in .tsv, .csv or .jsonl (also with .gz or .zst) is a table: it gives the fields of all columns,
-// or of those in `columns`; of .jsonl only texts. Any other file is a list of texts, one a line.
-// Errors: ErrorKind::kInput for a table with none of `columns`, and the errors of the readers.
+// in .tsv, .csv or .jsonl (also with .gz or .zst) is a table: it gives the fields of all columns
+// (of a .jsonl those that are texts), or of those in `columns`, in their order. Any other file is a
+// list of texts, one a line. Errors: ErrorKind::kInput for a table with none of `columns`, and the
+// errors of the readers.
 class FieldReader {
  public:
   FieldReader(const std::string& path, const std::vector<std::string>& columns,
@@ -82,13 +91,13 @@ class FieldReader {
   std::optional<TextListReader> list_;  // one of the two
   std::optional<TableReader> table_;
   std::vector<std::string> members_;  // wanted in a .jsonl; empty: all texts
-  bool found_ = false;                // one of members_
 };
 
 // A corpus of which only the texts are needed: the column `text` of a table, or that
 // named, after `title` and a space where it has one, or each line of any other file. Blank texts
-// are left out; bytes that are not UTF-8 are reported to `events`. Errors (ErrorKind::kInput): no
-// such column, no text at all, and the errors of the readers.
+// are left out; rows of a table without any text, and bytes that are not UTF-8, are counted and
+// reported to `events`. Errors (ErrorKind::kInput): no such column, no text at all, and the errors
+// of the readers.
 std::vector<std::string> read_candidate_texts(const std::string& path, EventSink& events,
                                               const TableOptions& table = {},
                                               const std::string& column = "");
@@ -101,8 +110,9 @@ struct CorpusFile {
 };
 
 // Reads every file (simile/data/line_reader.h) to its end, so that a damaged one is found before
-// long work begins. Errors (ErrorKind::kInput): no file at all, one that cannot be read or has no
-// text, and one that is not text: more than 1 % of its bytes are not UTF-8.
+// long work begins. Warns of one that looks like a table. Errors (ErrorKind::kInput): no file at
+// all, one that cannot be read, or not twice (a pipe), or has no text, and one that is not text:
+// more than 1 % of its bytes are not UTF-8.
 std::vector<CorpusFile> inspect_corpus(const std::vector<std::string>& paths, EventSink& events);
 
 // Texts of files too large for memory, mixed and shuffled as they are read. The files are read at

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
@@ -20,6 +23,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(TextList, OneTextALineAndBlankLinesKeepTheirPlace) {
   const TestFiles files;
@@ -68,18 +72,49 @@ TEST(TextList, JsonLinesWithoutATextAreErrors) {
               HasSubstr("c.jsonl:1"));
 }
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+class Warnings : public EventSink {
+ public:
+  void warning(const std::string& message) override { messages.push_back(message); }
+  std::vector<std::string> messages;
+};
 
-std::vector<std::string> read(const std::string& name, const std::string& bytes) {
-  const std::string path =
-      fmt::format("{}simile_candidates_{}_{}", ::testing::TempDir(), getpid(), name);
-  write_file_atomic(path, bytes);
-  struct Remove {
-    const std::string& path;
-    ~Remove() { std::filesystem::remove(path); }
-  } remove{path};
-  return read_candidate_texts(path, silent_events());
+std::vector<std::string> table_warnings(const std::string& path, const TableOptions& table = {}) {
+  Warnings warnings;
+  warn_about_table(path, table, "read", "give another", warnings);
+  return warnings.messages;
+}
+
+TEST(TextList, AListThatLooksLikeATableIsTold) {
+  const TestFiles files;
+  EXPECT_THAT(table_warnings(files.write("a.tsv", "id\ttext\n1\tone\n")),
+              ElementsAre(files.path("a.tsv") +
+                          ": every line is read whole, the first one too, though its name is that "
+                          "of a table and its first line has 2 fields (id, text); give another"));
+  EXPECT_THAT(table_warnings(files.write_gzip("a.csv.gz", "id,text\n1,one\n")),
+              ElementsAre(HasSubstr("2 fields (id, text)")));
+  EXPECT_THAT(table_warnings(files.write("w.tsv", std::string("i\0d\0\t\0t\0\n\0", 10)),
+                             {"strict", "", "utf-16le"}),
+              ElementsAre(HasSubstr("2 fields (id, t)")));
+  EXPECT_THAT(table_warnings(files.write("one.tsv", "one\ntwo\n")), IsEmpty());
+  EXPECT_THAT(table_warnings(files.write("a.txt", "id\ttext\n1\tone\n")), IsEmpty());
+  EXPECT_THAT(table_warnings(files.write("a.jsonl", "{\"text\":\"one\",\"n\":1}\n")), IsEmpty());
+  EXPECT_THAT(table_warnings(files.path("none.tsv")), IsEmpty());
+}
+
+TEST(TextList, APipeIsNotLookedAtBeforeItIsRead) {
+  const TestFiles files;
+  const std::string path = files.path("p.tsv");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(table_warnings(path), IsEmpty());
+  std::thread writer([&] { std::ofstream(path) << "a b\tc\n"; });
+  EXPECT_THAT(read_texts(path), ElementsAre("a b\tc"));
+  writer.join();
+}
+
+std::vector<std::string> read(const std::string& name, const std::string& bytes,
+                              EventSink& events = silent_events()) {
+  const TestFiles files;
+  return read_candidate_texts(files.write(name, bytes), events);
 }
 
 TEST(CandidateTexts, AreReadFromTablesAndLines) {
@@ -91,11 +126,41 @@ TEST(CandidateTexts, AreReadFromTablesAndLines) {
   EXPECT_THAT(read("e.txt", "one\n\ntwo\twords\n"), ElementsAre("one", "two\twords"));
 }
 
+TEST(CandidateTexts, OfObjectsAreThoseOfATable) {
+  const auto texts = ElementsAre("A one", "2024", "1984 two", "B", "three");
+  Warnings of_table, of_objects;
+  EXPECT_THAT(
+      read("a.tsv", "text\ttitle\none\tA\n2024\t\ntwo\t1984\n\tB\nthree\t \n \t\n\t\n", of_table),
+      texts);
+  EXPECT_THAT(read("a.jsonl",
+                   R"({"text":"one","title":"A"})"
+                   "\n"
+                   R"({"text":2024})"
+                   "\n"
+                   R"({"text":"two","url":["no"],"title":1984})"
+                   "\n"
+                   R"({"title":"B","text":null})"
+                   "\n"
+                   R"({"text":"three","title":" "})"
+                   "\n"
+                   R"({"text":" "})"
+                   "\n"
+                   R"({"body":"no"})",
+                   of_objects),
+              texts);
+  const std::string left_out = ": 2 of 7 rows have no text and were left out";
+  EXPECT_THAT(of_table.messages, ElementsAre(HasSubstr("a.tsv" + left_out)));
+  EXPECT_THAT(of_objects.messages, ElementsAre(HasSubstr("a.jsonl" + left_out)));
+}
+
 TEST(CandidateTexts, AFileWithoutTextsIsAnError) {
   for (const auto& [name, bytes, message] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"a.tsv", "id\tbody\n1\tone\n", "expected one of the columns title, text"},
-           {"b.txt", "\n \n", "no text was found"}}) {
+           {"b.txt", "\n \n", "no text was found"},
+           {"c.jsonl", "{\"body\":\"one\"}\n", "no object has a text named title or text"},
+           {"d.jsonl", "{\"text\":\"one\"}\n{\"text\":[\"two\"]}\n",
+            "d.jsonl:2: column 'text': expected a text or a number, found a list"}}) {
     try {
       read(name, bytes);
       ADD_FAILURE() << name;
@@ -105,9 +170,6 @@ TEST(CandidateTexts, AFileWithoutTextsIsAnError) {
     }
   }
 }
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 class TextStreamFiles : public testing::Test {
  protected:
@@ -154,6 +216,13 @@ TEST_F(TextStreamFiles, ABufferShufflesEveryEpochAnewAndLosesNothing) {
   EXPECT_EQ(second, plain);
 }
 
+TEST_F(TextStreamFiles, ATableIsReadAsAListAndTold) {
+  Warnings warnings;
+  const auto files = inspect_corpus({write("p.tsv", "id\ttext\n1\tone\n")}, warnings);
+  EXPECT_EQ(files[0].texts, 2);
+  EXPECT_THAT(warnings.messages, ElementsAre(HasSubstr("p.tsv: every line is read whole")));
+}
+
 TEST_F(TextStreamFiles, WhatIsNoCorpusIsRefused) {
   const auto message = [](const std::vector<std::string>& paths) -> std::string {
     return error_of([&] { inspect_corpus(paths, silent_events()); });
@@ -164,6 +233,11 @@ TEST_F(TextStreamFiles, WhatIsNoCorpusIsRefused) {
   EXPECT_THAT(message({write("blank.txt", "\n\n")}), HasSubstr("no text"));
   EXPECT_THAT(message({write("binary.txt", std::string(500, '\xfe') + "\n")}),
               HasSubstr("is not text"));
+  const std::string pipe = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(message({pipe}),
+            "'" + pipe + "' is a pipe, which can be read only once; write it to a file");
+  EXPECT_THAT(message({folder_}), HasSubstr("expected a file, found a folder"));
 }
 
 }  // namespace

@@ -18,22 +18,37 @@ namespace {
 
 constexpr int64_t kTogether = 256;  // texts a thread takes at a time
 
-// Comparison forms of the telling texts, each once.
-std::vector<std::string> read_forms(const std::vector<std::string>& files,
-                                    const TableOptions& table) {
-  std::unordered_set<std::string> forms;
+using Forms = std::unordered_set<std::string>;
+
+ReadReport read_forms(const std::string& file, const TableOptions& table, Forms& forms) {
+  FieldReader reader(file, {}, table);
   std::vector<std::string> fields;
-  for (const std::string& file : files) {
-    FieldReader reader(file, {}, table);
-    for (int64_t line = 0; reader.next(fields, line);) {
-      for (const std::string& field : fields) {
-        std::string form = comparison_form(field);
-        if (form_words(form) < kTellingWords) continue;
-        forms.insert(std::move(form));
-      }
+  for (int64_t line = 0; reader.next(fields, line);) {
+    for (const std::string& field : fields) {
+      std::string form = comparison_form(field);
+      if (form_words(form) >= kTellingWords) forms.insert(std::move(form));
     }
   }
-  return {forms.begin(), forms.end()};
+  return reader.report();
+}
+
+// Comparison forms of the telling texts, each once. `warnings` may be null.
+std::vector<std::string> read_forms(const std::vector<std::string>& files,
+                                    const TableOptions& table, std::vector<std::string>* warnings) {
+  Forms all;
+  for (const std::string& file : files) {
+    TableOptions own = table;
+    own.encoding = encoding_beside(file, table.encoding);
+    Forms forms;
+    const ReadReport report = read_forms(file, own, forms);
+    if (warnings != nullptr && !report.warning().empty()) warnings->push_back(report.warning());
+    if (warnings != nullptr && forms.empty()) {
+      warnings->push_back(
+          fmt::format("{}: no text of at least {} words, which is compared", file, kTellingWords));
+    }
+    all.merge(forms);
+  }
+  return {all.begin(), all.end()};
 }
 
 }  // namespace
@@ -200,13 +215,16 @@ std::vector<NearText> NearTextFinder::find(std::string_view form) const {
 
 KeySet read_text_keys(const std::vector<std::string>& files, const TableOptions& table) {
   std::vector<uint64_t> keys;
-  for (const std::string& form : read_forms(files, table)) keys.push_back(text_form(form).key);
+  for (const std::string& form : read_forms(files, table, nullptr))
+    keys.push_back(text_form(form).key);
   return key_set(std::move(keys));
 }
 
 LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data) {
   if (options.files.empty()) return {};
-  const std::vector<std::string> forms = read_forms(options.files, options.table);
+  LeftOut left_out;
+  const std::vector<std::string> forms =
+      read_forms(options.files, options.table, &left_out.warnings);
   const std::unordered_set<std::string_view> equal(forms.begin(), forms.end());
   std::optional<NearTextFinder> near;
   if (options.overlap > 0) near.emplace(forms, options.overlap, options.shingle);
@@ -229,8 +247,9 @@ LeftOut leave_out_texts_of(const LeaveOutOptions& options, PairDataset& data) {
   std::vector<char> is_kept;
   for (const Reason reason : reasons) is_kept.push_back(reason == kKept ? 1 : 0);
   keep_pairs(is_kept, data);
-  return {std::count(reasons.begin(), reasons.end(), kEqual),
-          std::count(reasons.begin(), reasons.end(), kNear)};
+  left_out.equal = std::count(reasons.begin(), reasons.end(), kEqual);
+  left_out.near = std::count(reasons.begin(), reasons.end(), kNear);
+  return left_out;
 }
 
 }  // namespace simile

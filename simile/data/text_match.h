@@ -110,14 +110,15 @@ class NearTextFinder {
 // than four words do not count.
 struct LeaveOutOptions {
   std::vector<std::string> files;
-  TableOptions table;  // of the files
+  TableOptions table;  // a file with another separator in its header, or in UTF-8, is read as such
   double overlap = 0;
   int64_t shingle = kShingleWords;
 };
 
 struct LeftOut {
-  int64_t equal = 0;  // pairs
-  int64_t near = 0;   // others
+  int64_t equal = 0;                  // pairs
+  int64_t near = 0;                   // others
+  std::vector<std::string> warnings;  // of the files
 };
 
 // Keys of the telling texts of `files`, read as simile/data/overlap.h does. Errors: the readers'.

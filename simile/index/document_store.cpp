@@ -231,6 +231,11 @@ DocumentStore::DocumentStore(const std::string& path, Access access, bool with_p
 DocumentStore::DocumentStore(DocumentStore&&) noexcept = default;
 DocumentStore::~DocumentStore() = default;
 
+void DocumentStore::wait_at_most(std::chrono::milliseconds wait) {
+  const std::lock_guard<std::mutex> lock(connection_->mutex);
+  connection_->database.wait_at_most(wait);
+}
+
 int64_t DocumentStore::count() const {
   const std::lock_guard<std::mutex> lock(connection_->mutex);
   return connection_->database.read_number("SELECT count(*) FROM documents");
@@ -323,7 +328,8 @@ int64_t DocumentStore::change_metadata(const std::vector<std::string>& ids,
   std::set<std::string> changed;
   for (size_t i = 0; i < ids.size(); ++i) {
     std::optional<Stored> found = connection_->find_id(find, select, ids[i]);
-    SIMILE_CHECK(found, ErrorKind::kInput, "there is no document \"{}\"; nothing was changed",
+    SIMILE_CHECK(found, ErrorKind::kInput,
+                 "there is no document \"{}\"; nothing was changed; leave it out, or add it first",
                  ids[i]);
     Document& document = found->document;
     std::string metadata = make(i, document.metadata);

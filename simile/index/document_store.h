@@ -74,6 +74,9 @@ class DocumentStore {
   DocumentStore(DocumentStore&&) noexcept;
   ~DocumentStore();
 
+  // For other processes' changes, before an error (kIo); ten minutes by default.
+  void wait_at_most(std::chrono::milliseconds wait);
+
   int64_t count() const;  // reads the keys of all documents
   int64_t generation() const;
   StoreState state() const;

@@ -178,6 +178,26 @@ TEST_F(DocumentStoreTest, AStoreThatWasReplacedIsNotChanged) {
   }
 }
 
+// A commit to the other has a journal, which looks like what a killed change left in this one.
+TEST_F(DocumentStoreTest, AReaderWhoseFolderWasReplacedLeavesTheOtherAlone) {
+  const std::string folder = path_ + ".folder", old = path_ + ".old";
+  fs::create_directories(folder);
+  const std::string path = folder + "/documents.sqlite";
+  DocumentStore(path, DocumentStore::Access::kCreate).change({}, {{"x", "text"}}, nothing);
+  const DocumentStore reader(path, DocumentStore::Access::kRead);
+  fs::rename(folder, old);
+  fs::create_directories(folder);
+  { DocumentStore other(path, DocumentStore::Access::kCreate); }
+  write_file_atomic(path + "-journal", "a journal");
+  EXPECT_EQ(reader.count(), 1);
+  EXPECT_TRUE(file_exists(path + "-journal"));
+  write_file_atomic(old + "/documents.sqlite-journal", "a journal");
+  EXPECT_EQ(reader.count(), 1);
+  EXPECT_FALSE(file_exists(old + "/documents.sqlite-journal"));
+  fs::remove_all(folder);
+  fs::remove_all(old);
+}
+
 // Each byte that is not zero, and some of those that are: the list of segments and removed keys is
 // what it was, or it is refused.
 TEST_F(DocumentStoreTest, ADamagedByteChangesNothingOfWhatIsSealed) {

@@ -225,6 +225,23 @@ TEST_F(FilteredSearchTest, KnowsWhetherAnyDocumentMatches) {
   EXPECT_FALSE(matches("not absent = 1"));
 }
 
+TEST_F(FilteredSearchTest, AColumnOfEmptyListsIsKnownAndHasNoValue) {
+  SearchIndex index = open();
+  add(index, {{"new", "text", R"({"labels":[],"room:5":1})"}});
+  EXPECT_THAT(found(index, "exists labels"), IsEmpty());
+  EXPECT_THAT(found(index, "labels != a"), IsEmpty());
+  EXPECT_EQ(found(index, "not exists labels").size(), 121u);
+  const MatchCounts counts = index.count({}, {}, {Facet::parse("labels")}, 3)[0];
+  EXPECT_THAT(counts.facets[0].values, IsEmpty());
+  EXPECT_EQ(counts.facets[0].without, 121);
+  try {
+    index.count({}, {}, {Facet::parse("room:5")}, 3);
+    ADD_FAILURE() << "counted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("room:5; numbers behind a facet's last colon are limits"));
+  }
+}
+
 TEST_F(FilteredSearchTest, MatchesOfAnIndexThatChangesIsOneOfBeforeOrAfter) {
   std::atomic<bool> done{false};
   std::thread writer([&] {

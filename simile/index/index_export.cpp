@@ -181,7 +181,7 @@ class PgvectorForm : public Form {
   static bool has_zero(const Document& document) {
     std::string all = document.id + document.text;
     if (!document.metadata.empty()) {
-      const Json metadata = Json::parse(document.metadata);
+      const Json metadata = Json::parse(document.metadata).flatten();  // lists, too
       for (const auto& [name, value] : metadata.items()) {
         all += name;
         if (value.is_string()) all += value.get<std::string>();

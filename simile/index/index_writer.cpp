@@ -247,28 +247,36 @@ IndexWriter::Added IndexWriter::add_corpus(const std::string& path, CorpusColumn
   int64_t empty = 0;
   std::string first_empty;
   bool more = true;
-  while (more) {
-    std::vector<Document> block;
-    size_t bytes = 0;
-    CorpusText text;
-    while (block.size() < kBlock && bytes < kBlockBytes && (more = reader.next(text))) {
-      progress.progress({"", 0, 1, "", {}});
-      if (trim(text.text).empty() && empty++ == 0) first_empty = text.id;
-      bytes += text.text.size();
-      block.push_back({std::move(text.id),
-                       std::move(text.text),
-                       std::move(text.metadata),
-                       {},
-                       std::move(text.title)});
+  try {
+    while (more) {
+      std::vector<Document> block;
+      size_t bytes = 0;
+      CorpusText text;
+      while (block.size() < kBlock && bytes < kBlockBytes && (more = reader.next(text))) {
+        progress.progress({"", 0, 1, "", {}});
+        if (trim(text.text).empty() && empty++ == 0) first_empty = text.id;
+        bytes += text.text.size();
+        block.push_back({std::move(text.id),
+                         std::move(text.text),
+                         std::move(text.metadata),
+                         {},
+                         std::move(text.title)});
+      }
+      if (block.empty()) break;
+      if (keeps_columns) check_metadata_lives_on(*parts.index, block, columns.metadata);
+      const auto documents = static_cast<int64_t>(block.size());
+      progress.begin_block(documents);
+      const int64_t known = parts.known;
+      added.replaced += parts.add(block, progress, counts);
+      if (parts.known > known) progress.progress({"", 1, 1, "", {}});
+      added.documents += documents;
     }
-    if (block.empty()) break;
-    if (keeps_columns) check_metadata_lives_on(*parts.index, block, columns.metadata);
-    const auto documents = static_cast<int64_t>(block.size());
-    progress.begin_block(documents);
-    const int64_t known = parts.known;
-    added.replaced += parts.add(block, progress, counts);
-    if (parts.known > known) progress.progress({"", 1, 1, "", {}});
-    added.documents += documents;
+  } catch (const Error& error) {
+    if (!parts.index || added.documents == 0) throw;
+    throw_error(error.kind(),
+                "{}; {} documents before it were added to {}: give the whole file again, which "
+                "replaces them",
+                error.what(), added.documents, parts.path);
   }
   if (!reader.report().warning().empty()) parts.events.warning(reader.report().warning());
   warn_of_cut_texts(counts, *parts.encoder, parts.events);

@@ -62,7 +62,8 @@ class IndexWriter {
   // Adds the documents of a table (simile/data/ranking_files.h). Warns of cut texts, empty texts
   // and problems that the reader met. Where `columns` names no metadata, an index that is there
   // keeps the columns that it was built with; the name "" is for none. Errors (kInput): such a
-  // column is missing, or a document that is replaced has metadata in another one.
+  // column is missing, or a document that is replaced has metadata in another one. An error says
+  // how many documents were added before it to an index that is there.
   Added add_corpus(const std::string& path, CorpusColumns columns = {});
 
   // The index, to be changed. Errors (kUsage): it is a new one.

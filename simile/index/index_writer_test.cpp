@@ -150,5 +150,28 @@ TEST_F(IndexWriterTest, AddsACorpusWithTheColumnsOfTheIndex) {
   EXPECT_EQ(index.find("a")->metadata, "");
 }
 
+TEST_F(IndexWriterTest, AFileThatFailsSaysWhatWasAddedBefore) {
+  build();
+  CorpusColumns none;
+  none.metadata = {""};
+  IndexWriter writer = IndexWriter::open(path("index"));
+  const auto error_of = [&](const std::string& rows) -> std::string {
+    try {
+      writer.add_corpus(write("corpus.tsv", "id\ttext\n" + rows), none);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error_of("a\tcat\na\tdog\n"), testing::Not(HasSubstr("were added")));
+  std::string rows;
+  for (int i = 0; i < 4096; ++i) rows += "d" + std::to_string(i) + "\tcat\n";
+  EXPECT_THAT(error_of(rows + "d0\tdog\n"),
+              HasSubstr("; 4096 documents before it were added to " + path("index") +
+                        ": give the whole file again"));
+  EXPECT_EQ(info().count, 4098);
+}
+
 }  // namespace
 }  // namespace simile

@@ -37,8 +37,9 @@ std::string patch_metadata(const std::string& id, const std::string& metadata,
   std::string made = object.dump(-1, ' ', false, Ordered::error_handler_t::replace);
   read_metadata(made);
   SIMILE_CHECK(made.size() <= kMaximumMetadataBytes, ErrorKind::kInput,
-               "the metadata of document \"{}\" would be {} bytes, expected at most {}", id,
-               made.size(), kMaximumMetadataBytes);
+               "the metadata of document \"{}\" would be {} bytes, expected at most {}; remove or "
+               "shorten values",
+               id, made.size(), kMaximumMetadataBytes);
   return made;
 }
 
@@ -48,7 +49,6 @@ class MetadataColumn {
   explicit MetadataColumn(int64_t rows) : values_of_rows_(static_cast<size_t>(rows), kNone) {}
 
   void set(int64_t row, const Json& value) {
-    if (value.empty()) return;  // null is, too
     const auto [place, is_new] =
         places_.emplace(dump_json(value, -1), static_cast<int32_t>(values_.size()));
     if (is_new) {
@@ -58,10 +58,12 @@ class MetadataColumn {
     values_of_rows_[static_cast<size_t>(row)] = place->second;
   }
 
-  // 1 for each row that has a value for which the test holds.
+  // 1 for each row that has a value for which the test holds. An empty list has none.
   std::vector<char> select(const FilterNode& test) const {
     std::vector<char> holds = {0};  // from none on
-    for (const Json& value : values_) holds.push_back(static_cast<char>(test.holds(value)));
+    for (const Json& value : values_) {
+      holds.push_back(static_cast<char>(!value.empty() && test.holds(value)));
+    }
     std::vector<char> selected;
     for (const int32_t value : values_of_rows_) {
       selected.push_back(holds[static_cast<size_t>(value + 1)]);
@@ -69,7 +71,7 @@ class MetadataColumn {
     return selected;
   }
 
-  // Whether one of the rows that are there has a value.
+  // Whether one of the rows that are there has a value, or an empty list.
   bool has_any(const LiveSegment& live) const {
     for (int64_t i = 0; i < live.size(); ++i) {
       if (values_of_rows_[static_cast<size_t>(live.row(i))] != kNone) return true;
@@ -247,9 +249,16 @@ void MetadataCache::fail_unknown(const SegmentSet& segments, const std::string& 
   }
   known.erase("*");
   const std::string nearest = nearest_name(name, known);
+  // Facet::parse() cannot know that the whole was a name.
+  const bool is_cut = std::any_of(known.begin(), known.end(), [&](const std::string& one) {
+    return one.compare(0, name.size() + 1, name + ":") == 0;
+  });
   throw_error(ErrorKind::kUsage, "no document has '{}' in its metadata; known: {}{}", name,
               known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", ")),
-              nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+              is_cut ? "; numbers behind a facet's last colon are limits of ranges, so a "
+                       "column whose name ends like that cannot be counted; rename it"
+              : nearest.empty() ? ""
+                                : fmt::format("; did you mean '{}'?", nearest));
 }
 
 void MetadataCache::forget_all_but(const SegmentSet& segments) {

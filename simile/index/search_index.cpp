@@ -337,6 +337,12 @@ std::vector<SearchHit> SearchIndex::search_like(const std::string& id, int64_t t
   });
 }
 
+void SearchIndex::wait_at_most(std::chrono::milliseconds wait) {
+  parts_->open_writer().wait_at_most(wait);
+}
+
+int64_t SearchIndex::generation() const { return parts_->documents.generation(); }
+
 bool SearchIndex::has(const std::string& id) const {
   return parts_->documents.find_id(id).has_value();
 }

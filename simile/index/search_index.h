@@ -116,6 +116,9 @@ class SearchIndex {
     std::string id, patch;
   };
   int64_t change_metadata(const std::vector<MetadataPatch>& patches);
+  // How long a change waits for those of other processes, before an error (kIo); by default ten
+  // minutes.
+  void wait_at_most(std::chrono::milliseconds wait);
   // Rewrites all vectors into as few segments as possible, without those whose documents are gone,
   // and removes segment files that a killed process left. Then makes the graph that the index's
   // settings ask for, where it has none of nearly all its vectors; meanwhile the index can be
@@ -124,6 +127,7 @@ class SearchIndex {
   void merge(const GraphProgress& progress = {}, bool renews_graph = false);
 
   IndexInfo info() const;
+  int64_t generation() const;  // that of info(), alone
   // The model of info(), which reads the index's state besides.
   const IndexedModel& model() const;
 

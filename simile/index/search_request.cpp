@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "simile/core/check.h"
+#include "simile/data/detail/row_parser.h"
 
 namespace simile {
 
@@ -30,21 +33,21 @@ OptionInfo filter_info(const std::string& what) {
 }  // namespace
 
 Facet Facet::parse(const std::string& written) {
-  Facet facet{written, {}};
   const size_t colon = written.rfind(':');
-  if (colon == std::string::npos || colon + 1 == written.size()) return facet;
-  const char* at = written.c_str() + colon + 1;
-  for (char* end = nullptr;; at = end + 1) {
-    const double bound = std::strtod(at, &end);
-    if (end == at && facet.bounds.empty()) return facet;  // the colon is part of the name
-    const bool rises = facet.bounds.empty() || bound > facet.bounds.back();
-    SIMILE_CHECK(end != at && std::isfinite(bound) && rises && (*end == ',' || *end == '\0'),
-                 ErrorKind::kUsage,
-                 "'{}': expected rising numbers with commas between behind the colon", written);
-    facet.bounds.push_back(bound);
-    if (*end == '\0') break;
+  Facet facet{written.substr(0, colon), {}};
+  for (size_t at = colon; at != std::string::npos;) {
+    const size_t next = written.find(',', at + 1);
+    double& bound = facet.bounds.emplace_back();
+    // The colon is part of the name.
+    if (!parse_number(std::string_view(written).substr(at + 1, next - at - 1), bound)) {
+      return {written, {}};
+    }
+    at = next;
   }
-  facet.column = written.substr(0, colon);
+  const auto falls =
+      std::adjacent_find(facet.bounds.begin(), facet.bounds.end(), std::greater_equal<>());
+  SIMILE_CHECK(falls == facet.bounds.end(), ErrorKind::kUsage,
+               "'{}': expected rising numbers with commas between behind the colon", written);
   return facet;
 }
 
@@ -229,6 +232,10 @@ void SearchRequest::check_vectors() const {
     const bool is_finite =
         std::all_of(one.begin(), one.end(), [](float number) { return std::isfinite(number); });
     if (!is_finite) refuse("vector", "\"vector\" has a number that is not finite");
+    const float square = std::inner_product(one.begin(), one.end(), one.begin(), 0.0f);
+    if (!std::isfinite(square)) {
+      refuse("vector", "\"vector\" has numbers so large that scores would be infinite");
+    }
   }
 }
 

@@ -94,6 +94,19 @@ auto run(SearchWork& work, int64_t queries, const Make& make) {
   return std::move(*made);
 }
 
+constexpr int kMostLooks = 8;
+
+// What make() reads of the index, one after the other, is of one state: it is called again where a
+// change came between, but not for ever where changes follow one another without a pause.
+template <typename Make>
+auto of_one_state(const SearchIndex& index, const Make& make) {
+  for (int look = 1;; ++look) {
+    const int64_t before = index.generation();
+    auto made = make();
+    if (look == kMostLooks || index.generation() == before) return made;
+  }
+}
+
 SearchQueries queries_of(const SearchRequest& request) {
   SearchQueries queries;
   if (request.query) queries.texts = *request.query;
@@ -173,27 +186,34 @@ SearchWork::Results Searcher::find(const SearchRequest& request, const SearchSet
   const int64_t hits = request.hits_to_find();
   const int64_t limit = work_->queries_together(hits);
   const int64_t together = limit > 0 ? limit : std::max<int64_t>(count, 1);
-  SearchWork::Results results;
-  for (int64_t begin = 0; begin < count; begin += together) {
-    const int64_t end = std::min(count, begin + together);
-    auto found =
-        run(*work_, end - begin, [index = index_, part = queries.part(begin, end), hits, settings] {
-          return index->search(part, hits, settings);
-        });
-    for (std::vector<SearchHit>& of_query : found) {
-      if (!request.rerank) work_->see(of_query);
-      results.push_back(std::move(of_query));
+  const auto look = [&] {
+    work_->begin_to_see();
+    SearchWork::Results results;
+    for (int64_t begin = 0; begin < count; begin += together) {
+      const int64_t end = std::min(count, begin + together);
+      auto found = run(*work_, end - begin,
+                       [index = index_, part = queries.part(begin, end), hits, settings] {
+                         return index->search(part, hits, settings);
+                       });
+      for (std::vector<SearchHit>& of_query : found) {
+        if (!request.rerank) work_->see(of_query);
+        results.push_back(std::move(of_query));
+      }
     }
-  }
+    if (request.counts()) {
+      counts = run(
+          *work_, count,
+          [index = index_, queries, settings, facets = request.parsed_facets(),
+           most = request.facet_values] { return index->count(queries, settings, facets, most); });
+    }
+    return results;
+  };
+  // A document without a filter is found and shown as it is; the others depend on one another.
+  const bool is_alone = queries.filter.matches_all() && !request.counts();
+  SearchWork::Results results = is_alone ? look() : of_one_state(*index_, look);
   if (request.rerank) {
     work_->rerank(queries.texts, request.hits_shown(), results);
     for (std::vector<SearchHit>& of_query : results) work_->see(of_query);
-  }
-  if (request.counts()) {
-    counts = run(
-        *work_, count,
-        [index = index_, queries, settings, facets = request.parsed_facets(),
-         most = request.facet_values] { return index->count(queries, settings, facets, most); });
   }
   return results;
 }
@@ -205,26 +225,28 @@ ListReply Searcher::list(const ListRequest& request) const {
       run(*work_, 1,
           [index = index_, request, filter, after, facets = request.parsed_facets(),
            most_bytes = work_->page_bytes()] {
-            std::pair<ListReply, std::vector<MatchCounts>> made;
-            int64_t bytes = 0;
-            const auto take = [&](const Document& document) {
-              bytes += static_cast<int64_t>(document.id.size() + document.title.size() +
-                                            (request.text ? document.text.size() : 0) +
-                                            document.metadata.size());
-              const bool fits = bytes <= most_bytes || made.first.documents.empty();
-              if (fits) made.first.documents.push_back(show_document(document, request.text));
-              return fits;
-            };
-            if (request.limit > 0) {
-              const int64_t last = index->list(filter, after, request.limit, take);
-              if (last > 0) made.first.cursor = std::to_string(last);
-            }
-            if (request.counts()) {
-              SearchQueries all;
-              all.filter = filter;
-              made.second = index->count(all, {}, facets, request.facet_values);
-            }
-            return made;
+            return of_one_state(*index, [&] {
+              std::pair<ListReply, std::vector<MatchCounts>> made;
+              int64_t bytes = 0;
+              const auto take = [&](const Document& document) {
+                bytes += static_cast<int64_t>(document.id.size() + document.title.size() +
+                                              (request.text ? document.text.size() : 0) +
+                                              document.metadata.size());
+                const bool fits = bytes <= most_bytes || made.first.documents.empty();
+                if (fits) made.first.documents.push_back(show_document(document, request.text));
+                return fits;
+              };
+              if (request.limit > 0) {
+                const int64_t last = index->list(filter, after, request.limit, take);
+                if (last > 0) made.first.cursor = std::to_string(last);
+              }
+              if (request.counts()) {
+                SearchQueries all;
+                all.filter = filter;
+                made.second = index->count(all, {}, facets, request.facet_values);
+              }
+              return made;
+            });
           });
   if (request.counts()) reply.take(request, std::move(counts[0]));
   return std::move(reply);
@@ -241,10 +263,12 @@ void Searcher::check_dimension(int64_t numbers) const {
 
 SearchWork::Results Searcher::find_like(const SearchRequest& request,
                                         const SearchSettings& settings) const {
-  auto hits =
-      run(*work_, 1,
-          [index = index_, id = *request.like, how = queries_of(request), settings,
-           most = request.hits_to_find()] { return index->search_like(id, most, settings, how); });
+  auto hits = run(*work_, 1,
+                  [index = index_, id = *request.like, how = queries_of(request), settings,
+                   most = request.hits_to_find()] {
+                    return of_one_state(
+                        *index, [&] { return index->search_like(id, most, settings, how); });
+                  });
   work_->see(hits);
   return {std::move(hits)};
 }

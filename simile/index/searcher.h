@@ -44,6 +44,8 @@ class SearchWork {
   virtual int64_t queries_together(int64_t /*hits*/) const { return 0; }
   // Most bytes of ids, titles, texts and metadata on a page, which may be shorter than requested.
   virtual int64_t page_bytes() const { return std::numeric_limits<int64_t>::max(); }
+  // Called before hits are seen, and again when they are looked for again, as the index changed.
+  virtual void begin_to_see() {}
   // Called with the hits of each query; may drop texts that are not shown.
   virtual void see(std::vector<SearchHit>& /*hits*/) {}
 };

@@ -255,6 +255,36 @@ class OtherWork : public SearchWork {
   int64_t seen = 0;
 };
 
+// Changes the index after the first part of an answer was computed.
+class DisturbedWork : public OtherWork {
+ public:
+  explicit DisturbedWork(std::function<void()> change) : change_(std::move(change)) {}
+  void run(const std::function<void()>& work, int64_t queries) override {
+    OtherWork::run(work, queries);
+    if (change_) std::exchange(change_, nullptr)();
+  }
+  void begin_to_see() override { seen = 0; }
+
+ private:
+  std::function<void()> change_;
+};
+
+TEST_F(SearcherTest, AnAnswerIsOfOneState) {
+  const auto work = std::make_shared<DisturbedWork>([this] {
+    SearchIndex::open_without_model(path("index"), SearchIndex::Access::kWrite)
+        .change_metadata({{"mat", R"({"kind":"b"})"}, {"dog", R"({"kind":"a"})"}});
+  });
+  const auto index = std::make_shared<const SearchIndex>(
+      SearchIndex::open_without_model(path("index"), SearchIndex::Access::kRead));
+  const Searcher searcher(index, read_search_settings(path("index")), work);
+  const SearchReply reply = searcher.search(request_of(
+      R"({"query":"the cat","filter":"kind = a","count":true,"facets":["kind"],"top_k":4})"));
+  EXPECT_THAT(ids_of(reply.results[0].hits), ElementsAre("dog"));
+  EXPECT_EQ(reply.results[0].hits[0].metadata->find("kind")->scalar, "a");
+  EXPECT_THAT(work->asked, ElementsAre(1, 1, 1, 1));  // hits and counts, and both again
+  EXPECT_EQ(work->seen, 1);
+}
+
 TEST_F(SearcherTest, AnotherWorkComputesTheSameInParts) {
   const auto work = std::make_shared<OtherWork>();
   const auto index = std::make_shared<const SearchIndex>(

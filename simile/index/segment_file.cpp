@@ -125,6 +125,8 @@ Segment::Segment(const std::string& path, const SegmentKind& kind, const Segment
       path, "checksum mismatch in its keys");
   keys_ = reinterpret_cast<const int64_t*>(bytes.data() + keys);
   contents_ = reinterpret_cast<const uint64_t*>(bytes.data() + keys + key_bytes);
+  const std::string words = detail::words_path(path);
+  if (file_exists(words)) words_file_ = std::make_shared<MappedFile>(words);
 }
 
 StoredRows Segment::vectors() const {
@@ -147,8 +149,9 @@ Segment::~Segment() = default;
 const detail::WordFile& Segment::words() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (words_ == nullptr) {
-    words_ = std::make_unique<const detail::WordFile>(detail::words_path(path_), row_.checksum,
-                                                      row_.rows);
+    const std::string path = detail::words_path(path_);
+    if (words_file_ == nullptr) words_file_ = std::make_shared<MappedFile>(path);
+    words_ = std::make_unique<const detail::WordFile>(words_file_, path, row_.checksum, row_.rows);
   }
   return *words_;
 }

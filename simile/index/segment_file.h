@@ -127,6 +127,8 @@ class Segment {
   const uint64_t* contents_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::atomic<bool> verified_{false};
+  // Mapped at once, so that it is this index's even when another was put in its place since.
+  mutable std::shared_ptr<const MappedFile> words_file_;
   mutable std::unique_ptr<const detail::WordFile> words_;
 };
 

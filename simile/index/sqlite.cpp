@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/index/detail/sqlite.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "simile/core/check.h"
 
@@ -23,21 +28,39 @@ constexpr size_t kSchemaFieldsAt = 44, kSchemaFieldBytes = 48;
 constexpr char kSchemaFields[kSchemaFieldBytes] =
     "\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0SIML";
 
-constexpr int kWaitMinutes = 10;  // for other processes' changes
-
 bool is_of_system(int code) {
   return code == SQLITE_FULL || code == SQLITE_READONLY || code == SQLITE_IOERR ||
          code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PERM ||
          code == SQLITE_NOMEM;
 }
 
-std::string hint_for(int code) {
+std::string hint_for(int code, std::chrono::milliseconds waited) {
   if (code == SQLITE_BUSY) {
-    return fmt::format("; another process has held it for {} minutes, try again when it is done",
-                       kWaitMinutes);
+    return fmt::format("; another process has held it for {:g} s, try again when it is done",
+                       static_cast<double>(waited.count()) / 1e3);
   }
   const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_CONSTRAINT;
   return damaged ? "; the index is damaged, build it again" : "";
+}
+
+// SQLite finds a database's journal by its name. Under this file system a name leads through an open
+// folder and stays as it is, so that it goes on to mean the same folder when that is renamed. Else a
+// reader of an index that was put aside would take the journal of the one in its place for its own,
+// play it back and delete it.
+const char* folder_file_system() {
+  static sqlite3_vfs files = [] {
+    sqlite3_vfs made = *sqlite3_vfs_find(nullptr);
+    made.zName = "simile-folder";
+    made.pNext = nullptr;
+    made.xFullPathname = [](sqlite3_vfs*, const char* name, int size, char* whole) {
+      if (std::strlen(name) >= static_cast<size_t>(size)) return SQLITE_CANTOPEN;
+      std::strcpy(whole, name);
+      return SQLITE_OK;
+    };
+    return made;
+  }();
+  static const int registered = sqlite3_vfs_register(&files, 0);
+  return registered == SQLITE_OK ? files.zName : nullptr;
 }
 
 // A commit is on the disk before a merge deletes the files of the state before it. No page is
@@ -52,13 +75,21 @@ Database::Database(const std::string& path, Access access) : path_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                     (access == Access::kCreate ? SQLITE_OPEN_CREATE : 0);
   try {
-    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
+    const std::filesystem::path file(path);
+    const std::string parent = file.has_parent_path() ? file.parent_path().string() : ".";
+    folder_ = open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    SIMILE_CHECK(folder_ >= 0, ErrorKind::kInput, "cannot open the folder '{}': {}", parent,
+                 std::strerror(errno));
+    const std::string within =
+        fmt::format("/proc/self/fd/{}/{}", folder_, file.filename().string());
+    const int code = sqlite3_open_v2(within.c_str(), &handle_, flags, folder_file_system());
     if (code != SQLITE_OK) fail(code);
     struct stat status {};
-    SIMILE_CHECK(stat(path.c_str(), &status) == 0, ErrorKind::kInput, "{}: the file is gone", path);
+    SIMILE_CHECK(fstatat(folder_, file.filename().c_str(), &status, 0) == 0, ErrorKind::kInput,
+                 "{}: the file is gone", path);
     device_ = status.st_dev;
     file_ = status.st_ino;
-    sqlite3_busy_timeout(handle_, kWaitMinutes * 60 * 1000);
+    wait_at_most(std::chrono::minutes(10));
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -92,12 +123,20 @@ void Database::check_header() const {
                path_);
 }
 
-void Database::close() { sqlite3_close_v2(handle_); }
+void Database::close() {
+  sqlite3_close_v2(handle_);
+  if (folder_ >= 0) ::close(folder_);
+}
 
 void Database::fail(int code) const {
   const int basic = code & 0xff;
   throw_error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput, "{}: {}{}", path_,
-              handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), hint_for(basic));
+              handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), hint_for(basic, wait_));
+}
+
+void Database::wait_at_most(std::chrono::milliseconds wait) {
+  wait_ = std::max(wait, std::chrono::milliseconds(0));
+  sqlite3_busy_timeout(handle_, static_cast<int>(wait_.count()));
 }
 
 void Database::execute(const std::string& sql) const {

@@ -165,9 +165,10 @@ void WordFileWriter::write(const std::string& path, const std::string& segment_c
   file.commit();
 }
 
-WordFile::WordFile(const std::string& path, const std::string& segment_checksum, int64_t rows)
-    : file_(path), rows_(rows) {
-  const std::string_view bytes = file_.bytes();
+WordFile::WordFile(std::shared_ptr<const MappedFile> file, const std::string& path,
+                   const std::string& segment_checksum, int64_t rows)
+    : file_(std::move(file)), rows_(rows) {
+  const std::string_view bytes = file_->bytes();
   const auto header = read_header<WordHeader>(bytes, path);
   check_file(header.version == WordHeader().version, path, "its layout is another");
   check_file(field_text(header.segment) == segment_checksum && header.rows == rows, path,

@@ -35,6 +35,10 @@ class WordFileTest : public testing::Test {
     writer.write(path_, kSegment);
   }
 
+  WordFile open(const std::string& segment, int64_t rows) const {
+    return {std::make_shared<MappedFile>(path_), path_, segment, rows};
+  }
+
   static std::vector<std::pair<int64_t, uint32_t>> rows_of(const WordFile& file,
                                                            const std::string& word) {
     std::vector<std::pair<int64_t, uint32_t>> rows;
@@ -50,7 +54,7 @@ class WordFileTest : public testing::Test {
 
 TEST_F(WordFileTest, EachWordHasItsRowsAndCounts) {
   write({"The cat, the dog", "", "a cat CAT cat", "Dog"});
-  const WordFile file(path_, kSegment, 4);
+  const WordFile file = open(kSegment, 4);
   EXPECT_EQ(file.words(), 4);
   EXPECT_EQ(file.word(0), "a");
   EXPECT_EQ(file.word(3), "the");
@@ -74,7 +78,7 @@ TEST_F(WordFileTest, NumbersOfAnySizeComeBack) {
   texts[39999] = "far";
   for (int i = 0; i < 300; ++i) texts[200] += "far ";
   write(texts);
-  EXPECT_THAT(rows_of(WordFile(path_, kSegment, 40000), "far"),
+  EXPECT_THAT(rows_of(open(kSegment, 40000), "far"),
               ElementsAre(Pair(3, 1), Pair(200, 300), Pair(39999, 1)));
 }
 
@@ -86,7 +90,7 @@ TEST_F(WordFileTest, ACodeHasTheCountAndTheClassOfTheLength) {
     texts.push_back(text);
   }
   write(texts);
-  const WordFile file(path_, kSegment, 64);
+  const WordFile file = open(kSegment, 64);
   EXPECT_EQ(file.total_length(), 64 * 65 / 2);
   const WordPostings postings = file.postings(file.find("a"));
   ASSERT_EQ(postings.size, 64);
@@ -101,7 +105,7 @@ TEST_F(WordFileTest, ACodeHasTheCountAndTheClassOfTheLength) {
 
 TEST_F(WordFileTest, DocumentsWithoutWordsHaveAFileToo) {
   write({"", "?!"});
-  const WordFile file(path_, kSegment, 2);
+  const WordFile file = open(kSegment, 2);
   EXPECT_EQ(file.words(), 0);
   EXPECT_EQ(file.find("a"), -1);
 }
@@ -111,7 +115,7 @@ TEST_F(WordFileTest, TheFileOfAnotherSegmentIsRefused) {
   for (const auto& [segment, rows] :
        std::vector<std::pair<std::string, int64_t>>{{std::string(32, 'd'), 2}, {kSegment, 3}}) {
     try {
-      const WordFile file(path_, segment, rows);
+      const WordFile file = open(segment, rows);
       ADD_FAILURE() << segment << rows;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kInput);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"
+#include "simile/index/detail/metadata_columns.h"
 #include "simile/index/index_folder.h"
 #include "simile/serve/request_error.h"
 
@@ -19,6 +21,7 @@ namespace simile {
 namespace {
 
 constexpr size_t kLongestName = 100;
+constexpr int kChangeRetry = 2;  // seconds
 constexpr const char* kInNames =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
@@ -31,6 +34,23 @@ void check_found(bool found, const std::string& id, const std::string& param) {
                                    : param == "documents" ? "; nothing was changed"
                                                           : ""),
                        param);
+}
+
+// Refuses patches that make no metadata. Others fail by the index, whose errors the client is not
+// told.
+void check_patches(const SearchIndex& index,
+                   const std::vector<SearchIndex::MetadataPatch>& patches) {
+  std::map<std::string, std::string> made;  // by ids, which may stand twice
+  for (const auto& [id, patch] : patches) {
+    const std::optional<Document> found = index.find(id);
+    check_found(found.has_value(), id, "documents");
+    std::string& metadata = made.try_emplace(id, found->metadata).first->second;
+    try {
+      metadata = detail::patch_metadata(id, metadata, patch);
+    } catch (const Error& error) {
+      throw RequestError(Refusal::kInvalid, error.what(), "documents");
+    }
+  }
 }
 
 ServedModel with_reranker(ServedModel model) {
@@ -78,9 +98,16 @@ IndexInfo ServedIndex::copy(const std::string& folder, const std::string& name) 
   SIMILE_REQUEST_CHECK(is_plain_name(name), Refusal::kInvalid,
                        "\"name\" must have letters, digits, - _ and . alone, 100 at most", "name");
   const std::lock_guard<std::mutex> lock(copies_);
+  SIMILE_REQUEST_CHECK(!is_index(folder), Refusal::kModelCannot,
+                       "the folder for the snapshots of this index is itself an index, such as a "
+                       "snapshot of another one; move that away, and try again");
   const std::string path = join_path(folder, name);
-  SIMILE_REQUEST_CHECK(!folder_exists(path), Refusal::kInvalid,
-                       fmt::format("the folder of snapshots has \"{}\" already", name), "name");
+  const char* const which =
+      is_index(path) ? "" : ", a folder such as that of another index's snapshots";
+  SIMILE_REQUEST_CHECK(
+      !folder_exists(path), Refusal::kInvalid,
+      fmt::format("the folder of snapshots has \"{}\" already{}; give another name", name, which),
+      "name");
   make_folders(folder);
   return copy_index(folder_, path);
 }
@@ -101,26 +128,38 @@ void ServedIndex::check_changes() const {
 }
 
 template <typename Change>
-int64_t ServedIndex::change(const Change& make) {
+int64_t ServedIndex::change(ServeClock::time_point deadline, const Change& make) {
   check_changes();
-  const std::lock_guard<std::mutex> lock(changes_);
-  const int64_t count = make();
-  look();
-  return count;
+  const RequestError late(Refusal::kLate,
+                          "another change takes too long, nothing was changed; try again later", "",
+                          kChangeRetry);
+  const std::unique_lock<std::timed_mutex> lock(changes_, deadline);
+  if (!lock.owns_lock()) throw late;
+  const auto left = deadline - ServeClock::now();
+  index_.wait_at_most(std::chrono::duration_cast<std::chrono::milliseconds>(left));
+  try {
+    const int64_t count = make();
+    look();
+    return count;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kIo && ServeClock::now() >= deadline) throw late;
+    throw;
+  }
 }
 
-int64_t ServedIndex::add(const std::vector<Document>& documents, const Matrix<float>& vectors) {
+int64_t ServedIndex::add(const std::vector<Document>& documents, const Matrix<float>& vectors,
+                         ServeClock::time_point deadline) {
   check_changes();
   std::set<std::string> ids;
   for (const Document& document : documents) {
     SIMILE_REQUEST_CHECK(ids.insert(document.id).second, Refusal::kInvalid,
                          fmt::format("the id \"{}\" stands twice", document.id), "documents");
   }
-  return change([&] { return index_.add(documents, vectors); });
+  return change(deadline, [&] { return index_.add(documents, vectors); });
 }
 
-int64_t ServedIndex::remove(const std::vector<std::string>& ids) {
-  return change([&] {
+int64_t ServedIndex::remove(const std::vector<std::string>& ids, ServeClock::time_point deadline) {
+  return change(deadline, [&] {
     try {
       return index_.remove(ids);
     } catch (const Error& error) {
@@ -131,15 +170,22 @@ int64_t ServedIndex::remove(const std::vector<std::string>& ids) {
   });
 }
 
-int64_t ServedIndex::change_metadata(const std::vector<SearchIndex::MetadataPatch>& patches) {
-  return change([&] {
+int64_t ServedIndex::change_metadata(const std::vector<SearchIndex::MetadataPatch>& patches,
+                                     ServeClock::time_point deadline) {
+  return change(deadline, [&] {
     for (const auto& patch : patches) check_has(patch.id, "documents");
-    return index_.change_metadata(patches);
+    try {
+      return index_.change_metadata(patches);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInput) check_patches(index_, patches);
+      throw;
+    }
   });
 }
 
-int64_t ServedIndex::remove_matching(const MetadataFilter& filter, bool dry_run) {
-  return change([&] { return index_.remove_matching(filter, dry_run); });
+int64_t ServedIndex::remove_matching(const MetadataFilter& filter, bool dry_run,
+                                     ServeClock::time_point deadline) {
+  return change(deadline, [&] { return index_.remove_matching(filter, dry_run); });
 }
 
 Document ServedIndex::document(const std::string& id) const {
@@ -187,9 +233,10 @@ void Engine::watch() {
 void Engine::tell(Metrics& metrics) const {
   const std::string at = model_.at.empty() ? "" : fmt::format("at=\"{}\"", model_.at);
   metrics.set("te_queue_size", static_cast<double>(worker_.waiting()), at);
-  metrics.set("simile_build_info", 1,
-              fmt::format("version=\"{}\",model=\"{}\"{}{}", model_.version, model_.fingerprint,
-                          at.empty() ? "" : ",", at));
+  metrics.tell("simile_build_info",
+               fmt::format("version=\"{}\",model=\"{}\"{}{}", model_.version, model_.fingerprint,
+                           at.empty() ? "" : ",", at),
+               at);
   metrics.set("simile_readable", readable_ ? 1 : 0, at);
   if (model_.index == nullptr) return;
   metrics.set("te_index_documents", static_cast<double>(model_.index->documents()), at);

@@ -49,21 +49,27 @@ class ServedIndex {
   // The map of its documents as they are, see document_map.h for waiting and errors.
   std::shared_ptr<const DocumentMap> map(ServeClock::time_point deadline, bool with_neighbours);
 
+  // Changes wait for one another and for those of other processes, but not beyond the deadline:
+  // then nothing is changed (kLate).
+  //
   // Adds documents, replacing those with the same id. Returns how many were replaced. Errors
   // (RequestError): kForbidden where the index takes no changes; kInvalid for an id given twice.
-  int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors);
+  int64_t add(const std::vector<Document>& documents, const Matrix<float>& vectors,
+              ServeClock::time_point deadline);
 
   // Removes documents, all or none, and returns their number; an id may occur twice. Errors
   // (RequestError): kForbidden; kNotFound for an id that is not there.
-  int64_t remove(const std::vector<std::string>& ids);
+  int64_t remove(const std::vector<std::string>& ids, ServeClock::time_point deadline);
 
   // See SearchIndex::change_metadata(). Errors (RequestError): kForbidden; kNotFound for an id that
   // is not there; kInvalid for invalid metadata.
-  int64_t change_metadata(const std::vector<SearchIndex::MetadataPatch>& patches);
+  int64_t change_metadata(const std::vector<SearchIndex::MetadataPatch>& patches,
+                          ServeClock::time_point deadline);
 
   // Removes the documents that match, or with `dry_run` counts them. Errors: kForbidden
   // (RequestError); those of SearchIndex::remove_matching().
-  int64_t remove_matching(const MetadataFilter& filter, bool dry_run);
+  int64_t remove_matching(const MetadataFilter& filter, bool dry_run,
+                          ServeClock::time_point deadline);
 
   // Errors (RequestError): kNotFound.
   Document document(const std::string& id) const;
@@ -85,11 +91,11 @@ class ServedIndex {
 
  private:
   template <typename Change>
-  int64_t change(const Change& make);
+  int64_t change(ServeClock::time_point deadline, const Change& make);
   SearchIndex index_;
   const SearchSettings settings_;
   const bool takes_changes_;
-  std::mutex changes_;
+  std::timed_mutex changes_;
   MapMaker maps_, neighbour_maps_;  // end before the index does
   const std::string folder_;
   std::atomic<int64_t> documents_{0}, generation_{0};

@@ -64,7 +64,13 @@ class RequestWork : public SearchWork {
     return std::max<int64_t>(1, kMostHits / hits);
   }
 
+  void begin_to_see() override {
+    call_.cost.searches -= seen_;
+    seen_ = bytes_ = 0;
+  }
+
   void see(std::vector<SearchHit>& hits) override {
+    ++seen_;
     ++call_.cost.searches;
     for (SearchHit& hit : hits) {
       if (!with_text_) hit.text = std::string();
@@ -81,7 +87,7 @@ class RequestWork : public SearchWork {
   const RouteCall& call_;
   const bool with_text_;
   const std::string advice_;
-  int64_t bytes_ = 0;
+  int64_t seen_ = 0, bytes_ = 0;  // searches, and bytes of their hits
 };
 
 void check_queries(const RouteCall& call, const Engine& engine, const SearchRequest& request) {
@@ -286,7 +292,7 @@ AddReply add(const Engine& engine, const RouteCall& call, const AddRequest& requ
   std::vector<Document> documents = documents_of(request);
   split_documents(engine, documents);
   const Matrix<float> vectors = embed_documents(engine, call, documents);
-  const int64_t replaced = index.add(documents, vectors);
+  const int64_t replaced = index.add(documents, vectors, call.patience.deadline);
   return {static_cast<int64_t>(documents.size()), replaced, call.cost.truncated,
           index.info().count};
 }
@@ -299,7 +305,7 @@ ListReply list(const Engine& engine, const RouteCall& call, const ListBody& requ
   return as_refusals([&] { return searcher_of(engine, call, request.text, "").list(request); });
 }
 
-PatchReply patch(const Engine& engine, const RouteCall&, const PatchRequest& request) {
+PatchReply patch(const Engine& engine, const RouteCall& call, const PatchRequest& request) {
   ServedIndex& index = index_of(engine);
   index.check_changes();
   std::vector<SearchIndex::MetadataPatch> patches;
@@ -307,32 +313,35 @@ PatchReply patch(const Engine& engine, const RouteCall&, const PatchRequest& req
     const std::string key = fmt::format("documents[{}].metadata", patches.size());
     patches.push_back({body.id, read_metadata(body.metadata, key, true)});
   }
-  const int64_t changed = index.change_metadata(patches);
+  const int64_t changed = index.change_metadata(patches, call.patience.deadline);
   return {changed, index.info().count};
 }
 
-DeleteReply remove_all(const Engine& engine, const std::vector<std::string>& ids) {
+DeleteReply remove_all(const Engine& engine, const RouteCall& call,
+                       const std::vector<std::string>& ids) {
   ServedIndex& index = index_of(engine);
-  const int64_t deleted = index.remove(ids);
+  const int64_t deleted = index.remove(ids, call.patience.deadline);
   return {deleted, index.info().count};
 }
 
-DeleteReply remove(const Engine& engine, const RouteCall&, const DeleteRequest& request) {
+DeleteReply remove(const Engine& engine, const RouteCall& call, const DeleteRequest& request) {
   SIMILE_REQUEST_CHECK(request.ids || request.filter, Refusal::kInvalid,
                        "\"ids\" is missing; give them, or a \"filter\"", "ids");
   SIMILE_REQUEST_CHECK(!request.ids || !request.filter, Refusal::kInvalid,
                        "give \"ids\" or \"filter\", not both", "filter");
   SIMILE_REQUEST_CHECK(request.filter || !request.dry_run, Refusal::kInvalid,
                        "\"dry_run\" needs a \"filter\"", "dry_run");
-  if (request.ids) return remove_all(engine, *request.ids);
+  if (request.ids) return remove_all(engine, call, *request.ids);
   ServedIndex& index = index_of(engine);
-  const int64_t deleted = as_refusals(
-      [&] { return index.remove_matching(MetadataFilter(*request.filter), request.dry_run); });
+  const int64_t deleted = as_refusals([&] {
+    return index.remove_matching(MetadataFilter(*request.filter), request.dry_run,
+                                 call.patience.deadline);
+  });
   return {deleted, index.info().count};
 }
 
 DeleteReply remove_one(const Engine& engine, const RouteCall& call) {
-  return remove_all(engine, {call.name});
+  return remove_all(engine, call, {call.name});
 }
 
 struct SnapshotBody {

@@ -503,6 +503,32 @@ TEST_F(SearchRoutesTest, MetadataAreChangedAndDocumentsRemovedByThem) {
   EXPECT_EQ(list({})["documents"], json::parse(R"([{"id":"sun"},{"id":"bare"}])"));
 }
 
+TEST_F(SearchRoutesTest, MetadataThatWouldBecomeTooLargeAreRefused) {
+  serve(false);
+  const auto patch = [&](const std::vector<std::string>& columns) {
+    json documents = json::array();
+    for (const std::string& column : columns) {
+      documents.push_back({{"id", "cat"}, {"metadata", {{column, std::string(7000, 'x')}}}});
+    }
+    return call("PATCH", "/documents", {{"documents", documents}});
+  };
+  EXPECT_EQ(patch({"a"}).status, 200);
+  for (const auto& columns : {std::vector<std::string>{"b", "c"}, {"b", "b", "c"}}) {
+    const Reply reply = patch(columns);
+    EXPECT_EQ(reply.status, 422);
+    EXPECT_EQ(json::parse(reply.body)["error_type"], "Validation");
+    EXPECT_THAT(reply.body, HasSubstr("bytes, expected at most 16384; remove or shorten"));
+  }
+  EXPECT_EQ(patch({"b"}).status, 200);
+}
+
+TEST_F(SearchRoutesTest, VectorsThatGiveNoScoreAreRefused) {
+  serve(false);
+  refuse({{"vector", std::vector<float>(32, 1e38f)}}, 422, "scores would be infinite");
+  refuse({{"vector", std::vector<float>(32, 1e19f)}}, 422, "scores would be infinite");
+  EXPECT_EQ(search({{"vector", std::vector<float>(32, 1e18f)}}).size(), 3u);
+}
+
 TEST_F(SearchRoutesTest, HitsArePagedCountedAndExplained) {
   serve(false);
   const json all = search({{"query", "the sun"}});

@@ -118,6 +118,14 @@ void Metrics::set(const std::string& name, double value, const std::string& labe
   values_[name][labels] = value;
 }
 
+void Metrics::tell(const std::string& name, const std::string& labels, const std::string& place) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string& told = told_[name][place];
+  values_[name].erase(told);
+  told = labels;
+  values_[name][labels] = 1;
+}
+
 void Metrics::observe(const std::string& name, double value) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Histogram& histogram = histograms_.at(name);

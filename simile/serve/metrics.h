@@ -22,6 +22,9 @@ class Metrics {
   void count(const std::string& name, const std::string& labels = "", int64_t more = 1);
   void observe(const std::string& name, double value);
   void set(const std::string& name, double value, const std::string& labels = "");
+  // Sets a gauge to 1 with labels that tell what is at `place`; what it told of that place before
+  // is gone.
+  void tell(const std::string& name, const std::string& labels, const std::string& place);
 
   // Gauges that were never set are left out.
   std::string text() const;
@@ -34,7 +37,8 @@ class Metrics {
   };
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::map<std::string, double>> values_;  // by name and labels
+  std::map<std::string, std::map<std::string, double>> values_;     // by name and labels
+  std::map<std::string, std::map<std::string, std::string>> told_;  // labels, by name and place
   std::map<std::string, Histogram> histograms_;
 };
 

@@ -40,6 +40,18 @@ TEST(Metrics, CountersStartAtZeroAndGaugesWhenTheyAreKnown) {
   EXPECT_THAT(text, testing::Not(HasSubstr("te_queue_size")));
 }
 
+TEST(Metrics, WhatIsNoLongerAtAPlaceIsNotTold) {
+  Metrics metrics;
+  for (const char* model : {"old", "new"}) {
+    const std::string labels = std::string("model=\"") + model + "\"";
+    metrics.tell("simile_build_info", labels, "");
+    metrics.tell("simile_build_info", labels + ",at=\"faq\"", "at=\"faq\"");
+  }
+  EXPECT_THAT(metrics.text(), HasSubstr("simile_build_info gauge\n"
+                                        "simile_build_info{model=\"new\"} 1\n"
+                                        "simile_build_info{model=\"new\",at=\"faq\"} 1\n#"));
+}
+
 TEST(Metrics, TheProcessIsTold) {
   Metrics metrics;
   tell_of_process(metrics);

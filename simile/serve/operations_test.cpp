@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <thread>
 
+#include "simile/core/file.h"
 #include "simile/data/detail/packed_files_test.h"
+#include "simile/index/detail/manifest.h"
+#include "simile/index/detail/sqlite.h"
 #include "simile/index/index_folder.h"
 #include "simile/serve/detail/search_fixture_test.h"
 #include "simile/serve/detail/service_fixture_test.h"
@@ -164,6 +167,15 @@ TEST_F(ServiceTest, PlacesHaveModelsOfTheirOwn) {
   EXPECT_EQ(get("/at/faq/nowhere").status, 404);
 }
 
+TEST_F(ServiceTest, AModelThatIsNoLongerServedIsNotTold) {
+  EXPECT_THAT(call("GET", "/metrics").body, HasSubstr("model=\"0123\"} 1"));
+  ServedModel model = tiny_model();
+  model.fingerprint = "4567";
+  service_.replace(std::move(model), {});
+  EXPECT_THAT(call("GET", "/metrics").body,
+              AllOf(HasSubstr("model=\"4567\"} 1"), Not(HasSubstr("model=\"0123\""))));
+}
+
 TEST(PlacesTest, AreTheBeginningOfThePath) {
   const std::vector<std::array<std::string, 3>> cases = {
       {"/info", "", "/info"},
@@ -209,12 +221,14 @@ TEST_F(ServiceTest, NotReadyWhileAFileOfTheModelCannotBeRead) {
 
 class SnapshotTest : public SearchRoutesTest {
  protected:
-  SnapshotTest() {
+  SnapshotTest() { serve_with(files_.path("copies")); }
+
+  void serve_with(const std::string& copies) {
     ServedModel model = served_model(false);
     model.index = std::make_shared<ServedIndex>(
         SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
         read_search_settings(folder_), true, folder_);
-    model.snapshots = files_.path("copies");
+    model.snapshots = copies;
     service_.emplace(std::move(model), ServeLimits(), some_keys(), silent_events());
   }
 
@@ -246,6 +260,38 @@ TEST_F(SnapshotTest, ACopyOfTheIndexIsMadeWhereTheServerHasItsPlace) {
     EXPECT_EQ(snapshot(name).status, 422) << name;
   }
   EXPECT_EQ(snapshot(std::string(101, 'a')).status, 422);
+}
+
+TEST_F(SnapshotTest, NoCopyIsMadeWithinAnotherIndexNorTakesItsPlace) {
+  make_folders(files_.path("copies") + "/docs");
+  const Reply taken = snapshot("docs");
+  EXPECT_EQ(taken.status, 422);
+  EXPECT_THAT(taken.body, HasSubstr("\\\"docs\\\" already, a folder such as that"));
+  ASSERT_EQ(snapshot("monday").status, 200);
+  serve_with(files_.path("copies") + "/monday");
+  const Reply within = snapshot("tuesday");
+  EXPECT_EQ(within.status, 424);
+  EXPECT_THAT(within.body, HasSubstr("is itself an index"));
+  EXPECT_FALSE(folder_exists(files_.path("copies") + "/monday/tuesday"));
+}
+
+TEST_F(SearchRoutesTest, AChangeWaitsForAnotherProcessUntilItsDeadline) {
+  ServedIndex index(SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
+                    read_search_settings(folder_), true, folder_);
+  const std::vector<SearchIndex::MetadataPatch> patches = {
+      {"cat", R"({"seen":true})"}};
+  {
+    const detail::Database other(detail::documents_path(folder_), detail::Database::Access::kWrite);
+    const detail::Transaction held(other, detail::Transaction::Kind::kWrite);
+    try {
+      index.change_metadata(patches, ServeClock::now() + std::chrono::milliseconds(50));
+      ADD_FAILURE() << "changed";
+    } catch (const RequestError& error) {
+      EXPECT_EQ(error.refusal(), Refusal::kLate);
+      EXPECT_GT(error.retry_seconds(), 0);
+    }
+  }
+  EXPECT_EQ(index.change_metadata(patches, ServeClock::now() + std::chrono::minutes(1)), 1);
 }
 
 TEST_F(SearchRoutesTest, WithoutAPlaceThereAreNoCopies) {

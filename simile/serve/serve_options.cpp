@@ -161,25 +161,37 @@ bool ApiKey::may(const std::string& needed) const {
 }
 
 void ApiKey::begin_request(Time now) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const double minutes = std::chrono::duration<double>(now - last_).count() / 60;
-  last_ = now;
-  const auto wait = [&](const char* what, int64_t limit, double& left) {
+  const std::lock_guard<std::mutex> lock(balance_->mutex);
+  const double minutes = std::chrono::duration<double>(now - balance_->last).count() / 60;
+  balance_->last = now;
+  const auto refill = [&](int64_t limit, double& left) {
     const auto each = static_cast<double>(limit);
     left = std::min(each, left + each * minutes);
+  };
+  const auto ask = [&](const char* what, int64_t limit, double left) {
     SIMILE_REQUEST_CHECK(
         limit == 0 || left >= 1, Refusal::kOverloaded,
         fmt::format("the API key \"{}\" has used up its {} of this minute", name, what), "",
-        static_cast<int>(std::ceil((1 - left) / each * 60)));
+        static_cast<int>(std::ceil((1 - left) / static_cast<double>(limit) * 60)));
   };
-  wait("tokens", tokens_per_minute, tokens_left_);
-  wait("requests", requests_per_minute, requests_left_);
-  --requests_left_;
+  // Both, so that a refusal by one does not lose what the other has gained.
+  refill(tokens_per_minute, balance_->tokens_left);
+  refill(requests_per_minute, balance_->requests_left);
+  ask("tokens", tokens_per_minute, balance_->tokens_left);
+  ask("requests", requests_per_minute, balance_->requests_left);
+  --balance_->requests_left;
 }
 
 void ApiKey::take_tokens(int64_t count) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  tokens_left_ -= static_cast<double>(count);
+  const std::lock_guard<std::mutex> lock(balance_->mutex);
+  balance_->tokens_left -= static_cast<double>(count);
+}
+
+void ApiKey::share_balance(const ApiKey& other) {
+  if (requests_per_minute == other.requests_per_minute &&
+      tokens_per_minute == other.tokens_per_minute) {
+    balance_ = other.balance_;
+  }
 }
 
 ApiKeys ApiKeys::load(const std::string& path) {
@@ -237,6 +249,14 @@ std::shared_ptr<ApiKey> ApiKeys::find(std::string_view authorization) const {
     if (CRYPTO_memcmp(given.data(), known.data(), known.size()) == 0) found = key;
   }
   return found;
+}
+
+void ApiKeys::keep_balances(const ApiKeys& before) {
+  for (const auto& [digest, key] : keys_) {
+    for (const auto& [known, old] : before.keys_) {
+      if (known == digest) key->share_balance(*old);
+    }
+  }
 }
 
 std::string host_name(const std::string& written) {

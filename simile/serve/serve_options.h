@@ -80,10 +80,16 @@ struct ApiKey {
   void begin_request(Time now);
   void take_tokens(int64_t count);  // that one cost; it may be more than are left
 
+  // From here on both use up the same minute, if their limits are the same.
+  void share_balance(const ApiKey& other);
+
  private:
-  std::mutex mutex_;
-  double requests_left_ = 0, tokens_left_ = 0;
-  Time last_ = {};
+  struct Balance {
+    std::mutex mutex;
+    double requests_left = 0, tokens_left = 0;
+    Time last = {};
+  };
+  std::shared_ptr<Balance> balance_ = std::make_shared<Balance>();
 };
 
 // The keys of clients that may use the server. Held and compared as SHA-256 digests, in a time that
@@ -100,6 +106,8 @@ class ApiKeys {
   // The key that `authorization`, that header of a request, is behind "Bearer ", in whatever
   // letters; null: none.
   std::shared_ptr<ApiKey> find(std::string_view authorization) const;
+  // A key that `before` has with the same limits gets no new allowance.
+  void keep_balances(const ApiKeys& before);
   bool empty() const { return keys_.empty(); }
   std::string describe() const;  // "2 keys: web (read), line 2 (write)"
 

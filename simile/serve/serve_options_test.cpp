@@ -64,20 +64,21 @@ TEST(ApiKeys, HaveNamesRolesAndLimitsWhereTheirLineSaysSo) {
   EXPECT_THAT(refused("{key: ' good ', role: read}"), testing::HasSubstr("bad:2: this key"));
 }
 
+// The seconds that a key has to wait; 0: it may send a request.
+int ask(ApiKey& key, double seconds) {
+  static const ApiKey::Time start = std::chrono::steady_clock::now();
+  try {
+    key.begin_request(start + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+  } catch (const RequestError& error) {
+    EXPECT_EQ(error.refusal(), Refusal::kOverloaded);
+    return error.retry_seconds();
+  }
+  return 0;
+}
+
 TEST(ApiKey, HasWhatAMinuteGivesAtOnceOrEvenly) {
-  const ApiKey::Time start = std::chrono::steady_clock::now();
   ApiKey any, requests, tokens;
   requests.requests_per_minute = tokens.tokens_per_minute = 6;
-  // The seconds to wait; 0: it may.
-  const auto ask = [&](ApiKey& key, double seconds) {
-    try {
-      key.begin_request(start + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
-    } catch (const RequestError& error) {
-      EXPECT_EQ(error.refusal(), Refusal::kOverloaded);
-      return error.retry_seconds();
-    }
-    return 0;
-  };
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ask(any, 0), 0);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(ask(requests, 1000), 0) << i;
   EXPECT_EQ(ask(requests, 1000), 10);
@@ -91,6 +92,36 @@ TEST(ApiKey, HasWhatAMinuteGivesAtOnceOrEvenly) {
   EXPECT_EQ(ask(tokens, 9000), 120);
   EXPECT_EQ(ask(tokens, 9119.5), 1);
   EXPECT_EQ(ask(tokens, 9120.001), 0);
+}
+
+TEST(ApiKey, ARefusalForItsTokensLosesNoRequests) {
+  ApiKey key;
+  key.requests_per_minute = key.tokens_per_minute = 6;
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(ask(key, 1000), 0) << i;
+  key.take_tokens(12);
+  EXPECT_EQ(ask(key, 1000), 70);
+  EXPECT_EQ(ask(key, 1060), 10);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(ask(key, 1070.001), 0) << i;
+  EXPECT_EQ(ask(key, 1070.001), 10);
+}
+
+TEST(ApiKeys, AKeyThatIsReadAgainGetsNoNewAllowance) {
+  const TestFiles files;
+  const ApiKeys before = ApiKeys::load(files.write(
+      "keys", "{key: a, requests_per_minute: 2}\n{key: b, requests_per_minute: 2}\nc\n"));
+  ApiKeys keys = ApiKeys::load(files.write(
+      "keys", "new\n{key: b, requests_per_minute: 3}\n{key: a, requests_per_minute: 2}\n"));
+  for (const char* bearer : {"Bearer a", "Bearer b"}) {
+    EXPECT_EQ(ask(*before.find(bearer), 1000), 0);
+    EXPECT_EQ(ask(*before.find(bearer), 1000), 0);
+  }
+  keys.keep_balances(before);
+  EXPECT_EQ(ask(*keys.find("Bearer a"), 1000), 30);
+  EXPECT_EQ(ask(*keys.find("Bearer b"), 1000), 0);  // its limit is another
+  EXPECT_EQ(ask(*keys.find("Bearer new"), 1000), 0);
+  before.find("Bearer a")->take_tokens(1);  // of a request that began before
+  EXPECT_EQ(ask(*keys.find("Bearer a"), 1030.001), 0);
+  EXPECT_EQ(ask(*before.find("Bearer a"), 1030.001), 30);
 }
 
 TEST(ApiKey, RolesHaveWhatThoseBeforeThemHave) {

@@ -2,7 +2,9 @@
 // Articles and a sample, from which document pairs (simile/data/document_pairs.h) are made.
 //
 // Articles are those of a text file with one paragraph a line and blank lines between articles, cut
-// into sentences; where articles have titles, the first line of each is its title.
+// into sentences; where articles have titles, the first line of each is its title. In a .jsonl each
+// object is an article: its `text`, a paragraph a line, and its `title`, where articles have titles
+// (without one, the first line of the text). Errors: those of TextListReader.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +15,8 @@
 #include <vector>
 
 #include "simile/core/random.h"
-#include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
+#include "simile/data/text_list.h"
 #include "simile/text/passages.h"
 
 namespace simile {
@@ -42,17 +44,18 @@ class ArticleReader {
   // False at the end. `article` has a paragraph or more, and a title where articles have them.
   bool next(Article& article);
 
-  const ReadReport& report() const { return report_; }  // rows are paragraphs
+  ReadReport report() const;  // rows are paragraphs
   int64_t lone_titles() const { return lone_titles_; }
 
  private:
   bool read_paragraphs(Article& article);
+  void add_lines(std::string_view text, Article& article);
+  bool is_complete(Article& article);
 
-  LineReader lines_;
+  TextListReader reader_;
   SentenceSplitter splitter_;
-  bool titles_;
-  ReadReport report_;
-  int64_t lone_titles_ = 0;
+  bool titles_, is_jsonl_;
+  int64_t paragraphs_ = 0, lone_titles_ = 0;
 };
 
 // The first (last) `count` words of `text`, which white space separates, or all, trimmed.

@@ -59,7 +59,7 @@ class TableFile {
   TableFormat format_;
   char separator_;
   bool has_quotes_;       // as a .csv has
-  bool is_found_ = true;  // the separator is that of the name, or what the header shows
+  bool is_given_ = false;  // the separator, by the options
   std::string separator_note_;
   LineReader lines_;
   std::vector<Column> columns_;

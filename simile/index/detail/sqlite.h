@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of SQLite that the document store uses. Errors: kInput for a file that is damaged or is
 // not a document store, kIo for one that cannot be written or that another process has locked for
-// ten minutes.
+// too long.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -19,7 +20,8 @@ class Database {
   enum class Access { kCreate, kWrite, kRead };
 
   // Opens the file for writing if possible, also for a reader, which may have to roll back the
-  // change of a killed process. A reader's statements cannot write.
+  // change of a killed process. A reader's statements cannot write. The folder may be renamed, and
+  // another put in its place, while the database is open.
   Database(const std::string& path, Access access);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -33,6 +35,9 @@ class Database {
   // Writes what the database is now to a new file; others may read meanwhile, and changes wait.
   void copy_to(const std::string& path) const;
 
+  // For other processes' changes; ten minutes by default.
+  void wait_at_most(std::chrono::milliseconds wait);
+
   // Errors (kIo): the path names another file by now, or none.
   void check_in_place() const;
 
@@ -44,6 +49,8 @@ class Database {
 
   std::string path_;
   sqlite3* handle_ = nullptr;
+  std::chrono::milliseconds wait_{0};
+  int folder_ = -1;  // open, so that the file's journal is looked for in it
   dev_t device_ = 0;
   ino_t file_ = 0;
 };

@@ -30,6 +30,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -91,8 +92,9 @@ struct WordPostings {
 
 class WordFile {
  public:
-  // Reads and verifies all of it.
-  WordFile(const std::string& path, const std::string& segment_checksum, int64_t rows);
+  // Reads and verifies all of it. `path`, for messages, is the file's.
+  WordFile(std::shared_ptr<const MappedFile> file, const std::string& path,
+           const std::string& segment_checksum, int64_t rows);
 
   int64_t rows() const { return rows_; }
   int64_t words() const { return words_; }
@@ -129,7 +131,7 @@ class WordFile {
   };
   uint32_t frequent_count(const uint8_t* code) const;
 
-  MappedFile file_;
+  std::shared_ptr<const MappedFile> file_;
   int64_t words_ = 0;
   int64_t rows_ = 0;
   int64_t frequent_postings_ = 0;
