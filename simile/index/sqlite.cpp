@@ -130,8 +130,11 @@ void Database::close() {
 
 void Database::fail(int code) const {
   const int basic = code & 0xff;
-  throw_error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput, "{}: {}{}", path_,
-              handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), hint_for(basic, wait_));
+  const std::string message = fmt::format(
+      "{}: {}{}", path_, handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code),
+      hint_for(basic, wait_));
+  if (basic == SQLITE_BUSY) throw DatabaseBusy(ErrorKind::kIo, message);
+  throw Error(is_of_system(basic) ? ErrorKind::kIo : ErrorKind::kInput, message);
 }
 
 void Database::wait_at_most(std::chrono::milliseconds wait) {

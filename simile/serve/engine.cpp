@@ -14,6 +14,7 @@
 #include "simile/core/file.h"
 #include "simile/index/detail/manifest.h"
 #include "simile/index/detail/metadata_columns.h"
+#include "simile/index/detail/sqlite.h"
 #include "simile/index/index_folder.h"
 #include "simile/serve/request_error.h"
 
@@ -141,9 +142,8 @@ int64_t ServedIndex::change(ServeClock::time_point deadline, const Change& make)
     const int64_t count = make();
     look();
     return count;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kIo && ServeClock::now() >= deadline) throw late;
-    throw;
+  } catch (const detail::DatabaseBusy&) {
+    throw late;
   }
 }
 

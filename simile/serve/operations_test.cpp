@@ -278,8 +278,7 @@ TEST_F(SnapshotTest, NoCopyIsMadeWithinAnotherIndexNorTakesItsPlace) {
 TEST_F(SearchRoutesTest, AChangeWaitsForAnotherProcessUntilItsDeadline) {
   ServedIndex index(SearchIndex::open(folder_, "0123", "tiny", SearchIndex::Access::kWrite),
                     read_search_settings(folder_), true, folder_);
-  const std::vector<SearchIndex::MetadataPatch> patches = {
-      {"cat", R"({"seen":true})"}};
+  const std::vector<SearchIndex::MetadataPatch> patches = {{"cat", R"({"seen":true})"}};
   {
     const detail::Database other(detail::documents_path(folder_), detail::Database::Access::kWrite);
     const detail::Transaction held(other, detail::Transaction::Kind::kWrite);

@@ -58,7 +58,7 @@ class TableFile {
 
   TableFormat format_;
   char separator_;
-  bool has_quotes_;       // as a .csv has
+  bool has_quotes_;        // as a .csv has
   bool is_given_ = false;  // the separator, by the options
   std::string separator_note_;
   LineReader lines_;

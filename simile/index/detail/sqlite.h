@@ -10,10 +10,18 @@
 #include <cstdint>
 #include <string>
 
+#include "simile/core/error.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace simile::detail {
+
+// Another process has held the file for too long (kIo); nothing was changed.
+class DatabaseBusy : public Error {
+ public:
+  using Error::Error;
+};
 
 class Database {
  public:
