@@ -268,13 +268,16 @@ void PairDataOptions::visit(OptionVisitor& v) {
                        "name matches any characters: all such files, sorted by name"));
     of.field("paths", paths, path_info("more such files, read after path as if they were one"));
   });
-  v.field("format", format,
-          choice_info("kind of file: a table of pairs; texts, each paired with itself; documents, "
-                      "a paragraph a line and a blank line between articles; nli, a table of "
-                      "premises (left), hypotheses (right) and labels (entailment, neutral, "
-                      "contradiction, or 0, 1, 2); classes, a table of texts or pairs with their "
-                      "class; ranking, which reads the files of the group ranking instead of path",
-                      pair_formats()));
+  v.field(
+      "format", format,
+      choice_info(
+          "kind of file: a table of pairs; texts, each paired with itself; documents, "
+          "a paragraph a line and a blank line between articles, or a .jsonl in which "
+          "each object is an article; nli, a table of premises (left), hypotheses (right) and "
+          "labels (entailment, neutral, contradiction, or 0, 1, 2); classes, a table of texts or "
+          "pairs with their class; ranking, which reads the files of the group ranking instead of "
+          "path",
+          pair_formats()));
   visit_columns(v);
   visit_class_columns(v);
   v.only_for("format", {"texts"}, [&](OptionVisitor& of) {
