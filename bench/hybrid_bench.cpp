@@ -74,7 +74,7 @@ int run(int argc, char** argv) {
   Json result = {{"documents", info.count}, {"queries", queries.size()}, {"top_k", top_k}};
   if (info.graph) {
     result["graph"] = {{"recall", info.graph->recall},
-                       {"agreement", info.graph->agreement.value_or(0)}};
+                       {"agreement", info.graph->agreement}};
   }
   for (const char* mode : {"lexical", "vector", "hybrid"}) {
     SearchSettings settings;
