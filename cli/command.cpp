@@ -12,12 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "simile/core/check.h"
-#include "simile/data/line_reader.h"
-#include "simile/data/ranking_data.h"
 
 namespace simile::cli {
 namespace {
@@ -118,33 +115,6 @@ void warn_of_environment(const CLI::App& command, EventSink& events) {
                                name, command.get_name(),
                                meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
   }
-}
-
-std::vector<std::string> files_read(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::vector<std::string> fitting = {path};
-    try {
-      fitting = expand_paths(fitting);
-    } catch (const Error&) {  // no file fits: reading it will tell
-    }
-    files.insert(files.end(), fitting.begin(), fitting.end());
-    std::error_code ignored;
-    for (std::filesystem::recursive_directory_iterator it(path, ignored), end;
-         !ignored && it != end; it.increment(ignored)) {
-      files.push_back(it->path().string());
-    }
-  }
-  return files;
-}
-
-std::vector<std::string> paths_of(const RankingDataOptions& options) {
-  std::vector<std::string> paths = {options.queries, options.corpus, options.qrels};
-  if (options.folder.empty()) return paths;
-  for (const char* name : {"queries.*", "corpus.*", "qrels.*", "qrels"}) {
-    paths.push_back(join_path(options.folder, name));
-  }
-  return paths;
 }
 
 Output::Output(const std::string& path) {

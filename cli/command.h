@@ -17,10 +17,6 @@
 #include "simile/core/options.h"
 #include "simile/core/unused_options.h"
 
-namespace simile {
-struct RankingDataOptions;
-}
-
 namespace simile::cli {
 
 // Command-line options made from an options struct, so that name, help, default and range are in
@@ -171,14 +167,6 @@ void add_tune(const Commands& commands);       // in simile-training only
 
 // A text as a JSON string; broken UTF-8 becomes U+FFFD.
 std::string quote(const std::string& text);
-
-// The inputs of check_outputs() (cli/input.h) of a command that is given these paths: a path with a
-// * stands for every file that fits, a folder for itself and all it holds.
-std::vector<std::string> files_read(const std::vector<std::string>& paths);
-
-// The paths of a ranking set, for files_read(); of its folder only what it takes a set from, so
-// that results may be kept in there.
-std::vector<std::string> paths_of(const RankingDataOptions& options);
 
 // Where a command's result goes: stdout, or a file that appears only when it is complete.
 class Output {

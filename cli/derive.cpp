@@ -77,7 +77,7 @@ struct WhitenArguments {
 
 // Vitter's algorithm R: each text of the input with the same chance.
 std::vector<std::string> read_sample(const WhitenArguments& arguments, Terminal& terminal) {
-  warn_about_table(arguments.input, {}, "read", "give a file with the texts alone", terminal);
+  warn_about_table(arguments.input, terminal);
   TextListReader reader = open_texts(arguments.input);
   RandomStream stream(static_cast<uint64_t>(arguments.seed), "whiten");
   const auto limit = static_cast<uint64_t>(arguments.limit);

@@ -345,8 +345,8 @@ void encode(EncodeArguments arguments, Terminal& terminal) {
   if (arguments.no_normalize) arguments.encode.normalize = false;
   check_outputs({arguments.output}, {arguments.input});
   if (arguments.column.empty()) {
-    warn_about_table(arguments.input, arguments.table, "embedded",
-                     "--column NAME embeds one column", terminal);
+    warn_about_table(arguments.input, terminal, arguments.table, "embedded",
+                     "--column NAME embeds one column");
   }
   try {
     Encoding(arguments, terminal).run();

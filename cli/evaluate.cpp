@@ -113,7 +113,7 @@ void predict(const PredictArguments& arguments, Terminal& terminal) {
   const bool takes_pairs = head_takes_pairs(head.settings());
   const bool is_jsonl = is_json_lines(arguments.input);
   if (!takes_pairs) {
-    warn_about_table(arguments.input, {}, "read", "give a file with the texts alone", terminal);
+    warn_about_table(arguments.input, terminal);
   }
   Output output("-");
   EncodeCounts counts;

@@ -96,6 +96,33 @@ TextListReader open_texts(const std::string& input, const std::string& encoding)
   return TextListReader(stream, "stdin", false, options);
 }
 
+std::vector<std::string> files_read(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::vector<std::string> fitting = {path};
+    try {
+      fitting = expand_paths(fitting);
+    } catch (const Error&) {  // no file fits: reading it will tell
+    }
+    files.insert(files.end(), fitting.begin(), fitting.end());
+    std::error_code ignored;
+    for (std::filesystem::recursive_directory_iterator it(path, ignored), end;
+         !ignored && it != end; it.increment(ignored)) {
+      files.push_back(it->path().string());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> paths_of(const RankingDataOptions& options) {
+  std::vector<std::string> paths = {options.queries, options.corpus, options.qrels};
+  if (options.folder.empty()) return paths;
+  for (const char* name : {"queries.*", "corpus.*", "qrels.*", "qrels"}) {
+    paths.push_back(join_path(options.folder, name));
+  }
+  return paths;
+}
+
 void check_outputs(const std::vector<std::string>& outputs,
                    const std::vector<std::string>& inputs) {
   const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };

@@ -29,6 +29,14 @@ TextListReader open_texts(const std::string& input, const std::string& encoding 
 // Empty names and "-" stand for no file.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
+// The inputs of check_outputs() of a command that is given these paths: one with a * stands for
+// every file that fits, a folder for itself and all it holds.
+std::vector<std::string> files_read(const std::vector<std::string>& paths);
+
+// The paths of a ranking set, for files_read(); of its folder only what it takes a set from, so
+// that results may be kept in there.
+std::vector<std::string> paths_of(const RankingDataOptions& options);
+
 // Errors (ErrorKind::kInput): reading ended without a text.
 void check_any_text(int64_t texts, const ReadReport& report);
 

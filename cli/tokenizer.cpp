@@ -72,7 +72,7 @@ void tokenize(const TokenizeArguments& arguments, Terminal& terminal) {
   Tokenizer tokenizer = open_tokenizer(arguments.model, terminal);
   cut.left = arguments.side == "model" ? tokenizer.truncation().left : arguments.side == "left";
   tokenizer.set_truncation(cut);
-  warn_about_table(arguments.input, {}, "read", "give a file with the texts alone", terminal);
+  warn_about_table(arguments.input, terminal);
   TextListReader reader = open_texts(arguments.input);
   Output output("-");
   TextItem item;
@@ -131,7 +131,7 @@ void train(const TrainArguments& arguments, Terminal& terminal) {
       if (reader) warn_about(reader->report(), terminal);
       if (files == arguments.inputs.size()) return false;
       const std::string& input = arguments.inputs[files++];
-      warn_about_table(input, {}, "read", "give a file with the texts alone", terminal);
+      warn_about_table(input, terminal);
       reader.emplace(open_texts(input));
     }
   };

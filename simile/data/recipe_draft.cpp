@@ -39,8 +39,8 @@ bool is_score(const ColumnSummary& column) {
   return column.kind == ColumnKind::kNumber && column.minimum < column.maximum;
 }
 
-// Of a column that is called a score. Where fields of it are no numbers, reading names the first; to
-// leave it out would train all pairs as equals. A `label` may be a class.
+// Takes a column that is called a score also where fields of it are no numbers: reading names the
+// first, and to leave the column out would train all pairs as equals. A `label` may be a class.
 bool is_named_score(const ColumnSummary& column) {
   const bool has_others = column.kind != ColumnKind::kNumber && column.kind != ColumnKind::kEmpty;
   return is_score(column) || (has_others && column.name != "label");

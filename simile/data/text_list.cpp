@@ -40,7 +40,7 @@ constexpr int64_t kReportEvery = 20000;  // texts between two reports of progres
 
 CorpusFile inspect_file(const std::string& path, EventSink& events) {
   check_no_pipe(path);
-  warn_about_table(path, {}, "read", "give a file with the texts alone", events);
+  warn_about_table(path, events);
   CorpusFile file;
   file.path = path;
   TextListReader reader(path, kOptions);
@@ -151,8 +151,8 @@ bool TextListReader::read(std::string& line, TextItem& item) {
   }
 }
 
-void warn_about_table(const std::string& path, const TableOptions& table, const std::string& done,
-                      const std::string& advice, EventSink& events) {
+void warn_about_table(const std::string& path, EventSink& events, const TableOptions& table,
+                      const std::string& done, const std::string& advice) {
   if (!is_table(path) || is_json_lines(path) || !file_exists(path)) return;
   std::vector<std::string> names;
   try {

@@ -65,8 +65,9 @@ class TextListReader {
 // Warns of a list of texts that looks like a table, whose header and ids would count as texts.
 // `done` is what is done with its lines, `advice` what to do instead. Only a regular file is looked
 // at, because a pipe can be read only once.
-void warn_about_table(const std::string& path, const TableOptions& table, const std::string& done,
-                      const std::string& advice, EventSink& events);
+void warn_about_table(const std::string& path, EventSink& events, const TableOptions& table = {},
+                      const std::string& done = "read",
+                      const std::string& advice = "give a file with the texts alone");
 
 // All texts at once; `report`, if given, receives counts and problems.
 std::vector<std::string> read_texts(const std::string& path, TextListOptions options = {},

@@ -80,7 +80,7 @@ class Warnings : public EventSink {
 
 std::vector<std::string> table_warnings(const std::string& path, const TableOptions& table = {}) {
   Warnings warnings;
-  warn_about_table(path, table, "read", "give another", warnings);
+  warn_about_table(path, warnings, table, "read", "give another");
   return warnings.messages;
 }
 
