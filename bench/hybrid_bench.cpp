@@ -73,8 +73,7 @@ int run(int argc, char** argv) {
   const IndexInfo info = index.info();
   Json result = {{"documents", info.count}, {"queries", queries.size()}, {"top_k", top_k}};
   if (info.graph) {
-    result["graph"] = {{"recall", info.graph->recall},
-                       {"agreement", info.graph->agreement}};
+    result["graph"] = {{"recall", info.graph->recall}, {"agreement", info.graph->agreement}};
   }
   for (const char* mode : {"lexical", "vector", "hybrid"}) {
     SearchSettings settings;
