@@ -37,9 +37,7 @@ const std::vector<TrainingCommand>& training_commands() {
       {"", "train", "Train an encoder by a recipe"},
       {"", "pretrain", "Pre-train an encoder on plain text as a masked language model"},
       {"", "batches",
-       "Print which examples a recipe puts into each batch of an epoch, without training. Orders "
-       "that compare vectors embed with the model the run starts from; the later epochs of a run, "
-       "and stages after the first, embed with the weights of that moment"},
+       "Print which examples a recipe puts into each batch of an epoch, without training"},
       {"data", "check", "Read the data of a recipe, report what it is, and look for mistakes"},
       {"", "reproduce",
        "Train every row of a paper's table and show it beside the paper's figures"},
@@ -57,9 +55,7 @@ const std::string& training_help(const std::string& name) {
 
 void CommonOptions::visit(OptionVisitor& v) {
   v.field("quiet", quiet, {"No progress on stderr"});
-  v.field(
-      "threads", threads,
-      {"Compute threads (0: all processors); a server runs two teams of this size", "", 0, 1024});
+  v.field("threads", threads, {"Compute threads (0: all cores)", "", 0, 1024});
 }
 
 void RecipeArguments::visit(OptionVisitor& v) {
@@ -110,10 +106,8 @@ void warn_of_environment(const CLI::App& command, EventSink& events) {
     const std::string variable = *at, name = variable.substr(0, variable.find('='));
     if (!starts_with(name, kVariables)) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string meant = nearest_name(name, known);
     events.warning(fmt::format("the environment has {}, which is no option of {}{}; it is ignored",
-                               name, command.get_name(),
-                               meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
+                               name, command.get_name(), did_you_mean(name, known)));
   }
 }
 

@@ -71,6 +71,9 @@ struct CommonOptions {
   void visit(OptionVisitor& v);
 };
 
+inline constexpr const char* kResumeOrOverwrite =
+    "--resume goes on with the run in the folder and --overwrite replaces it; give one";
+
 // The recipe of a command and the values that replace its own.
 struct RecipeArguments {
   std::string recipe;

@@ -168,10 +168,8 @@ std::string suggest_command(const CLI::App& app, const CLI::App& command, const 
                             const std::vector<std::string>& names) {
   const std::string advice = &command == &app ? find_advice(kCommands, "", word) : "";
   if (!advice.empty()) return fmt::format("unknown command '{}': {}\n", word, advice);
-  const std::string nearest = nearest_name(word, names);
   return fmt::format("unknown command '{}'{}; simile {}--help lists all\n", word,
-                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest),
-                     &command == &app ? "" : command.get_name() + " ");
+                     did_you_mean(word, names), &command == &app ? "" : command.get_name() + " ");
 }
 
 // A text is where no option takes it: after the command, or after a value.

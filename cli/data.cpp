@@ -126,13 +126,12 @@ struct OverlapArguments {
                        ".zst"}
                 .named("training")
                 .required());
-    v.field(
-        "with", test,
-        OptionInfo{
-            "Test files, of the same kinds, or folders of ranking sets; of tables of pairs and of "
-            "these, pairs, left and right texts of four words and more are also counted separately"}
-            .words()
-            .required());
+    v.field("with", test,
+            OptionInfo{"Test files of the same kinds, or folders of ranking sets. In tables of "
+                       "pairs and ranking sets, pairs, left texts and right texts of four or more "
+                       "words are also counted separately"}
+                .words()
+                .required());
     v.field("list", list, {"List the texts found and where they are"});
     options.visit(v);
   }

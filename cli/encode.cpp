@@ -17,6 +17,7 @@
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/core/hash.h"
+#include "simile/core/text_table.h"
 #include "simile/data/line_reader.h"
 #include "simile/data/reader.h"
 #include "simile/encode/shard.h"
@@ -325,7 +326,7 @@ class Encoding {
     }
     warn_of_cut_texts(counts_, encoder_, terminal_);
     if (!arguments_.output.empty() && arguments_.output != "-") {
-      terminal_.info(fmt::format("{} vectors of {} numbers in {}", counts_.texts,
+      terminal_.info(fmt::format("{} of {} numbers in {}", counted(counts_.texts, "vector"),
                                  encoder_.dimension(arguments_.encode), arguments_.output));
     }
   }
@@ -343,7 +344,7 @@ class Encoding {
 
 void encode(EncodeArguments arguments, Terminal& terminal) {
   if (arguments.no_normalize) arguments.encode.normalize = false;
-  check_outputs({arguments.output}, {arguments.input});
+  check_outputs({arguments.output}, {arguments.input, arguments.model});
   if (arguments.column.empty()) {
     warn_about_table(arguments.input, terminal, arguments.table, "embedded",
                      "--column NAME embeds one column");
@@ -379,8 +380,8 @@ void merge(const MergeArguments& arguments, bool json, Terminal& terminal) {
                 {"shards", merged.shards},
                 {"rows", merged.rows},
                 {"columns", merged.columns}},
-               fmt::format("{} vectors of {} numbers from {} shards in {}\n", merged.rows,
-                           merged.columns, merged.shards, arguments.output));
+               fmt::format("{} of {} numbers from {} in {}\n", counted(merged.rows, "vector"),
+                           merged.columns, counted(merged.shards, "shard"), arguments.output));
 }
 
 }  // namespace

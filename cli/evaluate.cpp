@@ -37,8 +37,8 @@ struct PredictArguments {
     v.field("model", model, OptionInfo{kModelHelp}.required());
     v.field("head", head, {"Name of the head; may be left out when the model has one"});
     v.field("minimum_similarity", minimum_similarity,
-            {"Least similarity of a text to the class it is most like (default: what training "
-             "chose on dev); a text below it has the label null; -1: none has",
+            {"Give a text the label null if its similarity to the nearest class is below this "
+             "(default: what training chose on dev; -1: never)",
              "", -1, 1});
     v.field("input", input,
             {"Texts, one a line, or pairs with a tab between, or .jsonl with text and pair; - is "
@@ -220,7 +220,7 @@ void check_files(const EvaluateArguments& arguments,
       outputs.push_back(query_table_file(arguments.predictions));
     }
   }
-  check_outputs(outputs, files_read(inputs));
+  check_outputs(outputs, inputs);
 }
 
 // by_task[i][m] is the report of model m. Returns the means of kinds of task with several sets.

@@ -22,12 +22,13 @@ struct Arguments {
                         "qdrant-jsonl: points; opensearch: lines of _bulk",
                         export_forms())
                 .required());
-    v.field("output", target.output,
-            OptionInfo{"File to write; - is stdout, except for npy. Beside it .jsonl has the "
-                       "documents of an .npy (one that no earlier export wrote is kept, and the "
-                       "export refused), .index.json the other needs of `index import`, and "
-                       ".settings.json the settings of a Qdrant collection or an OpenSearch index"}
-                .required());
+    v.field(
+        "output", target.output,
+        OptionInfo{
+            "File to write; - is stdout, except for npy. Files beside it: .jsonl, the documents of "
+            "an .npy (the export refuses to replace one that no export wrote); .index.json, for "
+            "`index import`; .settings.json, for a Qdrant collection or an OpenSearch index"}
+            .required());
     v.field("table", target.table, {"Table that the script for psql makes"});
   }
 };
@@ -47,7 +48,7 @@ void check_files(const std::string& index, const ExportTarget& target) {
                  "the documents of the index; give another output, or remove '{0}'",
                  outputs.back(), description);
   }
-  check_outputs(outputs, files_read({index}));
+  check_outputs(outputs, {index});
 }
 
 void run(Arguments& arguments, Terminal& terminal) {

@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/model.h"
 #include "simile/core/check.h"
+#include "simile/core/text_table.h"
 #include "simile/core/unused_options.h"
 #include "simile/data/ranking_files.h"
 #include "simile/index/index_builder.h"
@@ -139,8 +140,7 @@ struct ImportArguments : IndexArguments {
             {std::string(kModelHelp) +
              " whose vectors they are; the one that FILE.index.json names by default"});
     v.field("dimensions", options.dimensions,
-            {"The vectors are the first so many numbers of the model's; all of them by default", "",
-             1});
+            {"Leading dimensions of the model that the vectors have; all by default", "", 1});
     v.field("overwrite", options.overwrite, {"Replace the index in the folder"});
     v.field("vectors", vectors, vectors_info());
     options.search.visit(v);
@@ -189,7 +189,7 @@ void build(const BuildArguments& arguments, Terminal& terminal) {
   IndexWriter writer = IndexWriter::create(arguments.index, options, terminal);
   const int64_t count = writer.add_corpus(arguments.corpus, arguments.columns).documents;
   writer.commit();
-  terminal.info(fmt::format("{} documents indexed in {}", count, arguments.index));
+  terminal.info(fmt::format("{} indexed in {}", counted(count, "document"), arguments.index));
   tell_settings(arguments.index, *options.search, terminal);
   tell_recall(arguments.index, terminal);
 }
@@ -199,8 +199,8 @@ void add(const AddArguments& arguments, Terminal& terminal) {
       IndexWriter::open(arguments.index, for_index(arguments.model, arguments.encode), terminal);
   check_dimensions(arguments.encode.dimensions, writer.index().model().dimension);
   const IndexWriter::Added added = writer.add_corpus(arguments.corpus, arguments.columns);
-  terminal.info(fmt::format("{} documents added to {}, {} of them replaced older ones",
-                            added.documents, arguments.index, added.replaced));
+  terminal.info(fmt::format("{} added to {}; {} replaced", counted(added.documents, "document"),
+                            arguments.index, counted(added.replaced, "older one")));
 }
 
 // The index to be changed by what needs no model; one that is given must be the index's.
@@ -218,7 +218,7 @@ void remove(const DeleteArguments& arguments, Terminal& terminal) {
   const int64_t removed = by_filter ? writer.index().remove_matching(
                                           MetadataFilter(*arguments.filter), arguments.dry_run)
                                     : writer.index().remove(arguments.ids);
-  terminal.info(fmt::format("{} documents {} {}", removed,
+  terminal.info(fmt::format("{} {} {}", counted(removed, "document"),
                             arguments.dry_run ? "would be removed from" : "removed from",
                             arguments.index));
 }
@@ -239,9 +239,9 @@ struct MetadataArguments : IndexArguments {
 
 void update_metadata(const MetadataArguments& arguments, Terminal& terminal) {
   IndexWriter writer = IndexWriter::open(arguments.index, {}, terminal);
-  terminal.info(fmt::format("the metadata of {} documents of {} changed",
-                            writer.change_metadata(arguments.corpus, arguments.columns),
-                            arguments.index));
+  terminal.info(fmt::format(
+      "{}: metadata of {} changed", arguments.index,
+      counted(writer.change_metadata(arguments.corpus, arguments.columns), "document")));
 }
 
 struct ListArguments : IndexArguments {
@@ -301,10 +301,10 @@ void merge(const MergeArguments& arguments, Terminal& terminal) {
     approximate = arguments.approximate.over(read_search_settings(arguments.index).approximate);
   }
   writer.merge(approximate);
-  terminal.info(fmt::format(
-      "the vectors of {} stood in {} segments and stand in {}; those of {} removed documents are "
-      "gone",
-      arguments.index, before.segments, read_index_info(arguments.index).segments, before.removed));
+  terminal.info(fmt::format("{}: merged {} into {}; dropped the vectors of {}", arguments.index,
+                            counted(before.segments, "segment"),
+                            read_index_info(arguments.index).segments,
+                            counted(before.removed, "removed document")));
   tell_recall(arguments.index, terminal);
 }
 

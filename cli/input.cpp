@@ -47,6 +47,25 @@ struct TaskFile {
   void visit(OptionVisitor& v) { v.list("tasks", tasks, "evaluations, in the order to report"); }
 };
 
+// What a command reads that is given these paths.
+std::vector<std::string> files_read(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::vector<std::string> fitting = {path};
+    try {
+      fitting = expand_paths(fitting);
+    } catch (const Error&) {  // no file fits: reading it will tell
+    }
+    files.insert(files.end(), fitting.begin(), fitting.end());
+    std::error_code ignored;
+    for (std::filesystem::recursive_directory_iterator it(path, ignored), end;
+         !ignored && it != end; it.increment(ignored)) {
+      files.push_back(it->path().string());
+    }
+  }
+  return files;
+}
+
 }  // namespace
 
 std::string on_one_line(std::string_view text) {
@@ -96,24 +115,6 @@ TextListReader open_texts(const std::string& input, const std::string& encoding)
   return TextListReader(stream, "stdin", false, options);
 }
 
-std::vector<std::string> files_read(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::vector<std::string> fitting = {path};
-    try {
-      fitting = expand_paths(fitting);
-    } catch (const Error&) {  // no file fits: reading it will tell
-    }
-    files.insert(files.end(), fitting.begin(), fitting.end());
-    std::error_code ignored;
-    for (std::filesystem::recursive_directory_iterator it(path, ignored), end;
-         !ignored && it != end; it.increment(ignored)) {
-      files.push_back(it->path().string());
-    }
-  }
-  return files;
-}
-
 std::vector<std::string> paths_of(const RankingDataOptions& options) {
   std::vector<std::string> paths = {options.queries, options.corpus, options.qrels};
   if (options.folder.empty()) return paths;
@@ -125,11 +126,12 @@ std::vector<std::string> paths_of(const RankingDataOptions& options) {
 
 void check_outputs(const std::vector<std::string>& outputs,
                    const std::vector<std::string>& inputs) {
+  const std::vector<std::string> read = files_read(inputs);
   const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!is_file(outputs[i])) continue;
     check_no_part_of_run(outputs[i]);
-    for (const std::string& input : inputs) {
+    for (const std::string& input : read) {
       if (is_file(input)) check_not_read(outputs[i], input);
     }
     for (size_t j = 0; j < i; ++j) {

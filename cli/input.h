@@ -26,14 +26,11 @@ std::string show_counts(const CountReply& counts);
 TextListReader open_texts(const std::string& input, const std::string& encoding = "");
 
 // Errors (ErrorKind::kUsage): an output is an input or a part of a run, or two outputs are one file.
-// Empty names and "-" stand for no file.
+// Empty names and "-" stand for no file; an input with a * for every file that fits, a folder for
+// itself and all it holds.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-// The inputs of check_outputs() of a command that is given these paths: one with a * stands for
-// every file that fits, a folder for itself and all it holds.
-std::vector<std::string> files_read(const std::vector<std::string>& paths);
-
-// The paths of a ranking set, for files_read(); of its folder only what it takes a set from, so
+// The paths of a ranking set, for check_outputs(); of its folder only what it takes a set from, so
 // that results may be kept in there.
 std::vector<std::string> paths_of(const RankingDataOptions& options);
 

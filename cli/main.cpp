@@ -73,22 +73,23 @@ int report(const Error& error) {
   return exit_code(error.kind());
 }
 
-// The text for a command line that is nothing but a command's name, with what it lacks: the
-// command's form and examples, or the commands within it. Empty for other command lines.
-std::string help_of_bare(const CLI::App& app, const std::vector<std::string>& words,
-                         const std::string& lacks) {
+// The command that the first words name, and how many they are.
+std::pair<const CLI::App*, size_t> command_of(const CLI::App& app,
+                                              const std::vector<std::string>& words) {
   const CLI::App* command = &app;
-  for (const std::string& word : words) {
+  for (size_t i = 0; i < words.size(); ++i) {
     const auto found =
-        command->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
-    if (found.empty()) return "";
+        command->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
+    if (found.empty()) return {command, i};
     command = found[0];
   }
-  if (!command->get_subcommands([](const CLI::App*) { return true; }).empty()) {
-    return wrap_help(command->help(command == &app ? "" : app.get_name()));
-  }
-  return fmt::format("{}\n\n{}\n\nsimile {} --help lists all options.\n", lacks,
-                     command->get_footer(), fmt::join(words, " "));
+  return {command, words.size()};
+}
+
+// The forms of the command that these words name, and where its options are listed.
+std::string forms_of(const CLI::App& command, const std::vector<std::string>& words) {
+  return fmt::format("\n{}\n\nsimile {} --help lists all options.\n", command.get_footer(),
+                     fmt::join(words, " "));
 }
 
 int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
@@ -97,13 +98,23 @@ int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseErr
   std::fputs(wrap_help(out.str()).c_str(), stdout);
   if (code == 0) return 0;
   const std::vector<std::string> words(argv + 1, argv + argc);
+  const auto [named, depth] = command_of(app, words);
+  const bool is_bare = depth == words.size();
+  const bool has_commands = !named->get_subcommands([](const CLI::App*) { return true; }).empty();
   const std::string advice = suggest(app, words);
   std::string said = err.str();
   said.erase(std::remove(said.begin(), said.end(), kProtection), said.end());
   const std::string no_command = "A subcommand is required\n";  // the advice says it better
   if (!advice.empty() && starts_with(said, no_command)) said.erase(0, no_command.size());
-  const std::string bare = help_of_bare(app, words, said.substr(0, said.find('\n')));
-  if (!bare.empty()) said = bare;
+  said = "simile: " + advice + said;
+  if (has_commands && is_bare) {
+    said = wrap_help(named->help(named == &app ? "" : app.get_name()));
+  } else if (is_bare) {
+    said += forms_of(*named, words);
+  } else if (!has_commands) {
+    said += fmt::format("simile {} --help lists all options.\n",
+                        fmt::join(words.begin(), words.begin() + depth, " "));
+  }
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
       const char* const value = std::getenv(option->get_envname().c_str());
@@ -111,7 +122,7 @@ int report_usage(const CLI::App& app, int argc, char** argv, const CLI::ParseErr
       said += fmt::format("The environment has {}={}\n", option->get_envname(), value);
     }
   }
-  std::fputs(printable(advice + said).c_str(), stderr);
+  std::fputs(printable(said).c_str(), stderr);
   return exit_code(ErrorKind::kUsage);
 }
 
@@ -131,6 +142,9 @@ int run(int argc, char** argv) {
   CLI::App app("Train, evaluate and serve sentence encoders.", "simile");
   app.set_version_flag("--version", describe_version());
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App* /*app*/, const CLI::Error& error) {
+    return error.what() + std::string("\n");
+  });
   CommonOptions common;
   std::function<void(Terminal&)> work;
   const Commands commands{app, common, work};
@@ -189,10 +203,12 @@ int run(int argc, char** argv) {
   try {
     work(terminal);
   } catch (const Error& error) {
-    const std::string said = fmt::format("simile: {}", printable(error.what()));
-    const std::string bare = help_of_bare(app, {argv + 1, argv + argc}, said);
-    if (error.kind() != ErrorKind::kUsage || bare.empty()) throw;
-    std::fputs(bare.c_str(), stderr);
+    const std::vector<std::string> given(argv + 1, argv + argc);
+    const auto [named, depth] = command_of(app, given);
+    if (error.kind() != ErrorKind::kUsage || depth != given.size()) throw;
+    std::fputs(
+        fmt::format("simile: {}\n{}", printable(error.what()), forms_of(*named, given)).c_str(),
+        stderr);
     return exit_code(error.kind());
   }
   return signal_received() == 0 ? 0 : 128 + signal_received();

@@ -246,7 +246,7 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   check_idle_options(arguments);
   std::vector<std::string> inputs = paths_of(arguments.ranking);
   inputs.insert(inputs.end(), {arguments.data.path, arguments.model});
-  check_outputs({arguments.output}, files_read(inputs));
+  check_outputs({arguments.output}, inputs);
   const TextMining mining = read_texts_to_mine(arguments, terminal);
   const TextMiningPlan plan = plan_text_mining(mining);
   const MinedNegatives mined = mine(arguments, plan, terminal);

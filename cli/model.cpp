@@ -39,11 +39,10 @@ void ModelOptions::visit(OptionVisitor& v) {
 
 void ModelOptions::visit_arithmetic(OptionVisitor& v) {
   const std::string help =
-      "What a transformer's matrix products are computed in, with all else in fp32: bf16 on "
-      "processors that have it (AMX, AVX-512-BF16), int8 on every one, with a scale for each row "
-      "of a matrix and each token";
+      "Number type of a transformer's matrix products: fp32, bf16 (needs AMX or AVX-512-BF16), or "
+      "int8 (a scale for each row of a matrix and each token). All else is fp32";
   v.field("precision", precision,
-          choice_info(precision.empty() ? help + "; by default that of the index" : help,
+          choice_info(precision.empty() ? help + ". Default: that of the index" : help,
                       precision_names()));
   v.field("device", device,
           {"what computes the encoder: cpu, or, of a build with a libtorch that has CUDA, cuda, or "

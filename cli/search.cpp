@@ -262,9 +262,9 @@ void check_arguments(const Arguments& arguments) {
 void check_files(const Arguments& arguments) {
   const std::string& vector = arguments.vector;
   const bool is_file = !vector.empty() && vector[0] != '[';
-  check_outputs({arguments.output}, files_read({arguments.queries, is_file ? vector : "",
-                                                is_file ? vector + ".json" : "", arguments.index,
-                                                arguments.model, arguments.reranker}));
+  check_outputs({arguments.output},
+                {arguments.queries, is_file ? vector : "", is_file ? vector + ".json" : "",
+                 arguments.index, arguments.model, arguments.reranker});
 }
 
 // Options that the search of this request, in this mode, would silently not use.

@@ -94,10 +94,10 @@ std::vector<Hostile> of_the_protocol() {
 std::vector<Hostile> of_routes() {
   return {
       {post("/nowhere", "{}"), 404, "no route"},
-      {post("/Embed", "{}"), 404, "did you mean /embed?"},
-      {post("/embed/", "{}"), 404, "did you mean /embed?"},
-      {post("//embed", "{}"), 404, "did you mean /embed?"},
-      {post("/v1/embedding", "{}"), 404, "did you mean /v1/embeddings?"},
+      {post("/Embed", "{}"), 404, "did you mean '/embed'?"},
+      {post("/embed/", "{}"), 404, "did you mean '/embed'?"},
+      {post("//embed", "{}"), 404, "did you mean '/embed'?"},
+      {post("/v1/embedding", "{}"), 404, "did you mean '/v1/embeddings'?"},
       {"GET /embed HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405, "takes POST"},
       {request("PUT /embed HTTP/1.1", "{}"), 405, "takes POST"},
       {request("DELETE /embed HTTP/1.1", "{}"), 405, "takes POST"},
@@ -107,7 +107,7 @@ std::vector<Hostile> of_routes() {
        424, "no index"},
       {post("/search", R"({"query":"a"})"), 424, "no index"},
       {post("/map", "{}"), 424, "no index"},
-      {post("/maps", "{}"), 404, "did you mean /map?"},
+      {post("/maps", "{}"), 404, "did you mean '/map'?"},
   };
 }
 

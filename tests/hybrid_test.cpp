@@ -153,7 +153,7 @@ TEST_F(HybridTest, RuleAndWeightAreAskedFor) {
   EXPECT_THAT(rrf.out, HasSubstr("bm25 and words:simile-mini-3, rrf with 0.5 of the vectors"));
   const Outcome dev = shell(base + "--dev $S/examples/faq/qrels.dev.tsv");
   EXPECT_EQ(dev.code, 0) << dev.err;
-  EXPECT_THAT(dev.out, HasSubstr("chosen on 439 queries of dev: map"));
+  EXPECT_THAT(dev.out, HasSubstr("chosen on 439 queries of dev (map"));
   EXPECT_EQ(shell(base + "--dev $S/examples/faq/qrels.dev.tsv --threads 1").out, dev.out);
   const Outcome none =
       shell(kFaq + "--model words:simile-mini-3 --dev $S/examples/faq/qrels.dev.tsv");

@@ -31,9 +31,9 @@ TEST_F(MessagesTest, MistakesAreToldWithWhatToDo) {
     const char* message;
   };
   const Case cases[] = {
-      {"simile evalute", 2, "unknown command 'evalute'; did you mean 'evaluate'?"},
+      {"simile evalute", 2, "unknown command 'evalute' (did you mean 'evaluate'?)"},
       {"simile xyzzy", 2, "unknown command 'xyzzy'; simile --help lists all"},
-      {"simile data gett", 2, "unknown command 'gett'; did you mean 'get'?"},
+      {"simile data gett", 2, "unknown command 'gett' (did you mean 'get'?)"},
       {"simile encode --modle x", 2, "--modle: did you mean '--model'?"},
       {"simile mine --model bm25 --data pairs.tsv --output t.tsv --max-score nan", 2,
        "nan is not a number"},
@@ -204,7 +204,7 @@ TEST_F(MessagesTest, WordsOfOtherTrainersAreUnderstood) {
       {"stages.0.warmup_ratio=0.1", "did you mean 'stages.0.schedule.warmup_fraction'?"},
       {"stages.0.objectives.0.data.anchor=anchor", "objectives.0.data.left'?"},
       {"stages.0.objectives.0.data.negative=n", "objectives.0.data.negatives'?"},
-      {"stages.0.objectives.0.loss.temperature=0.05", "loss.scale' (1 / temperature)?"},
+      {"stages.0.objectives.0.loss.temperature=0.05", "loss.scale', which is 1 / it?"},
       {"--epochs 3", "given after it as KEY=VALUE, such as stages.0.epochs=..."},
       {"--model \"$M\"", "another is given as model=NAME"},
       {"--data pairs.tsv", "the recipe (RECIPE.yaml) names the data"}};

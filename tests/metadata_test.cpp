@@ -263,7 +263,7 @@ TEST_F(MetadataTest, SaysWhatIsWrong) {
   const std::string building = "simile index build --model $M --index j --quiet ";
   expect_error(building + "--corpus c.tsv --metadata yaer", 3,
                "c.tsv:1: no column 'yaer', expected for 'metadata'; columns found: id, year, lang, "
-               "ok, text; did you mean 'year'?");
+               "ok, text (did you mean 'year'?)");
   expect_error(building + "--corpus c.jsonl --metadata yaer", 3,
                "c.jsonl: no row has a column 'yaer', expected for 'metadata'");
   expect_error(building + "--corpus c.jsonl --metadata deep", 3,
@@ -277,7 +277,7 @@ TEST_F(MetadataTest, SaysWhatIsWrong) {
                             "--query fox --mode hybrid", "--query nowhere --mode lexical"}) {
     const std::string search = fmt::format("simile search --index i {} --filter ", asked);
     expect_error(search + "'lnag = en'", 2,
-                 "no document has 'lnag' in its metadata; known: lang; did you mean 'lang'?");
+                 "no document has 'lnag' in its metadata; known: lang (did you mean 'lang'?)");
     EXPECT_THAT(shell(search + "'lang = xx'").err, HasSubstr("--filter: no document matches"))
         << asked;
     EXPECT_THAT(shell(search + "'lang = de'").err, Not(HasSubstr("--filter"))) << asked;

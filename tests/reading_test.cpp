@@ -268,8 +268,8 @@ TEST_F(ReadingTest, FiltersKnowListsDatesBeginningsAndExistence) {
   EXPECT_THAT(listed("day < 2024-01-01"), ElementsAre("d"));
   EXPECT_THAT(listed("day contains 05"), ElementsAre("a", "b", "c"));
   expect_error("simile index list --index i --filter 'dya = 1'", 2,
-               "no document has 'dya' in its metadata; known: day, note, tags, year; did you mean "
-               "'day'?");
+               "no document has 'dya' in its metadata; known: day, note, tags, year (did you mean "
+               "'day'?)");
   expect_error("simile search --index i --query x --filter 'yaer = 1'", 2, "known: day, note");
   expect_error("simile search --index i --query x --facets yaer", 2, "did you mean 'year'?");
   expect_error("simile index list --index i --filter 'day starts 2024'", 2,
@@ -312,10 +312,10 @@ TEST_F(ReadingTest, MetadataChangeWithoutTheModel) {
   EXPECT_EQ(found("year = 2020").size(), 1u);
   write("m.tsv", "id\tyear\tnote\ttext\nb\t2020\t\tignored\ne\t\tnew\t\n");
   const std::string update = "simile index update-metadata --index i --corpus ";
-  EXPECT_THAT(shell(update + "m.tsv").err, HasSubstr("the metadata of 2 documents of i changed"));
+  EXPECT_THAT(shell(update + "m.tsv").err, HasSubstr("i: metadata of 2 documents changed"));
   EXPECT_EQ(found("year = 2020").size(), 2u);  // the server sees it
   EXPECT_THAT(shell(update + "m.tsv --metadata note,year").err,
-              HasSubstr("the metadata of 0 documents"));
+              HasSubstr("metadata of 0 documents changed"));
   write("n.jsonl", "{\"id\":\"a\",\"tags\":[\"slow\",1]}\n{\"id\":\"d\",\"year\":5}\n");
   ASSERT_EQ(shell(update + "n.jsonl --metadata year,tags").code, 0);
   const Json a = program("index list --index i --json --limit 1")["documents"][0];

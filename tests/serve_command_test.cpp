@@ -602,7 +602,7 @@ TEST_F(ServeCommandTest, OptionsStandInTheEnvironmentToo) {
   const std::string open = "SIMILE_HOST=0.0.0.0 simile serve --model $M";
   expect_error(open, 2, "--host 0.0.0.0");
   expect_error("SIMILE_PROT=1 " + open, 2, "SIMILE_PROT");
-  expect_error("SIMILE_PROT=1 " + open, 2, "did you mean SIMILE_PORT?");
+  expect_error("SIMILE_PROT=1 " + open, 2, "did you mean 'SIMILE_PORT'?");
   const std::string known = "SIMILE_MODELS=. SIMILE_ARGUMENTS=x SIMILE_THREADS=1 ";
   EXPECT_EQ(shell(known + open).err.find("SIMILE_"), std::string::npos);
 }

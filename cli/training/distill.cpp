@@ -19,7 +19,7 @@ namespace {
 struct Arguments {
   DistillationOptions distillation;
   std::string test;
-  bool overwrite = false;
+  bool resume = false, overwrite = false;
 
   void visit(OptionVisitor& v) {
     DistillationOptions& options = distillation;
@@ -51,6 +51,7 @@ struct Arguments {
     v.field("test", test,
             {"Task file (.yaml or .json, as of simile evaluate) to measure student and teacher "
              "on"});
+    v.field("resume", resume, {"Go on with the run in the folder, by the same options"});
     v.field("overwrite", overwrite, {"Replace the run in the folder"});
   }
 };
@@ -81,9 +82,11 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
                  arguments.test);
     options.tests = read_task_file(arguments.test);
   }
-  const std::string recipe = prepare_distillation(options, arguments.overwrite, terminal);
-  const TrainResult result =
-      train_recipe(load_recipe(recipe, {}), options.output, false, arguments.overwrite, terminal);
+  SIMILE_CHECK(!arguments.resume || !arguments.overwrite, ErrorKind::kUsage, kResumeOrOverwrite);
+  const std::string recipe =
+      prepare_distillation(options, arguments.resume || arguments.overwrite, terminal);
+  const TrainResult result = train_recipe(load_recipe(recipe, {}), options.output, arguments.resume,
+                                          arguments.overwrite, terminal);
   const std::optional<std::string> reduced = reduce_student(options, result.model_path, terminal);
   std::vector<std::string> others;
   if (reduced) others.push_back(*reduced);

@@ -162,7 +162,7 @@ void run_init(const InitArguments& arguments, bool json, Terminal& terminal) {
   const std::string path = arguments.output.empty() ? draft.name + ".yaml" : arguments.output;
   SIMILE_CHECK(arguments.overwrite || !file_exists(path), ErrorKind::kUsage,
                "'{}' is there already; --overwrite replaces it, --output names another file", path);
-  check_outputs({path}, files_read({options.data, options.dev, options.test}));
+  check_outputs({path}, {options.data, options.dev, options.test});
   const RunReview review =
       review_recipe(finish_recipe(parse_config(draft.yaml, "draft"), path), terminal);
   write_result(draft.yaml, path);

@@ -118,8 +118,7 @@ ConfigNode read_recipe(const Arguments& arguments, Terminal& terminal) {
 
 template <Training training>
 void run(const Arguments& given, const CommonOptions& common, Terminal& terminal) {
-  SIMILE_CHECK(!given.resume || !given.overwrite, ErrorKind::kUsage,
-               "--resume goes on with the run in the folder and --overwrite replaces it; give one");
+  SIMILE_CHECK(!given.resume || !given.overwrite, ErrorKind::kUsage, kResumeOrOverwrite);
   if (given.processes.value_or(0) > 1 && !is_started_process()) {
     SIMILE_CHECK(!find_process_place(environment_variable), ErrorKind::kUsage,
                  "--processes starts processes, and the environment says that torchrun, mpirun or "

@@ -55,6 +55,14 @@ std::string nearest_name(const std::string& name, const Names& names) {
   return best;
 }
 
+// " (did you mean 'NAME'?)" with the nearest of `names`, or an empty string; for messages about an
+// unknown `name`.
+template <typename Names>
+std::string did_you_mean(const std::string& name, const Names& names) {
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
+}
+
 struct Progress {
   std::string task;                                    // "train", "embed", "tokenize"
   int64_t done = 0;                                    // units finished

@@ -286,13 +286,12 @@ class Reader : public OptionVisitor {
     const auto& choices = info.choices;
     if (choices.empty()) return;
     if (is_text && std::count(choices.begin(), choices.end(), node.scalar) > 0) return;
-    const std::string nearest = is_json_ ? "" : nearest_name(node.scalar, choices);
     fail(name, node,
          fmt::format("one of {}{}", fmt::join(choices, ", "),
-                     nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
+                     is_json_ ? "" : did_you_mean(node.scalar, choices)));
   }
 
-  // ", did you mean 'stages.0.epochs'?": a key that belongs elsewhere in the file, another
+  // " (did you mean 'stages.0.epochs'?)": a key that belongs elsewhere in the file, another
   // trainer's name of an option, or a typo.
   std::string guess(const std::string& key) const {
     PathCollector all("");
@@ -301,11 +300,10 @@ class Reader : public OptionVisitor {
     const bool is_foreign = foreign.key[0] != '\0';
     const std::string here = is_foreign ? find_path(all.paths, full(foreign.key)) : "";
     const std::string elsewhere = here.empty() ? find_path(all.paths, key) : "";
-    if (!elsewhere.empty()) return fmt::format(", did you mean '{}'?", elsewhere);
+    if (!elsewhere.empty()) return fmt::format(" (did you mean '{}'?)", elsewhere);
     const std::string meant = is_foreign && here.empty() ? find_path(all.paths, foreign.key) : here;
-    if (!meant.empty()) return fmt::format(", did you mean '{}'{}?", meant, foreign.note);
-    const std::string nearest = nearest_name(key, known_);
-    return nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest);
+    if (!meant.empty()) return fmt::format(" (did you mean '{}'{}?)", meant, foreign.note);
+    return did_you_mean(key, known_);
   }
 
   void check_unknown() const {

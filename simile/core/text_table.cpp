@@ -80,6 +80,10 @@ std::string show_figure(double value, bool is_fraction, bool with_sign) {
   return with_sign ? fmt::format("{:+.{}f}", value, digits) : fmt::format("{:.{}f}", value, digits);
 }
 
+std::string counted(int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string show_p(double p) { return p < 5e-5 ? "< 0.0001" : fmt::format("{:.4f}", p); }
 
 std::string show_p_equation(double p) { return (p < 5e-5 ? "p " : "p = ") + show_p(p); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ std::string markdown_table(const TableRows& rows);
 
 // A fraction x 100 with two digits, any other figure with four; "+1.23" with a sign.
 std::string show_figure(double value, bool is_fraction, bool with_sign = false);
+
+// "1 pair", "2 pairs".
+std::string counted(int64_t count, const std::string& noun);
 
 // "0.0123", and "< 0.0001" for values that four digits would show as 0.
 std::string show_p(double p);

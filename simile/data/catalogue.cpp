@@ -152,10 +152,8 @@ const CatalogueSet& find_set(const std::vector<CatalogueSet>& catalogue, const s
     if (set.name == name) return set;
     names.push_back(set.name);
   }
-  const std::string nearest = nearest_name(name, names);
   throw_error(ErrorKind::kUsage, "no data set is called '{}'{}; known are {}", name,
-              nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-              fmt::join(names, ", "));
+              did_you_mean(name, names), fmt::join(names, ", "));
 }
 
 std::vector<FetchedFile> fetch_set(const CatalogueSet& set, const std::string& folder,

@@ -345,8 +345,8 @@ void PairDataOptions::visit_columns(OptionVisitor& v) {
   });
   v.only_for("format", {"table"}, [&](OptionVisitor& of) {
     of.field("score", score,
-             {"column of the score; empty: none, all pairs get 1; default: the first of score, "
-              "label, similarity_score and similarity, and without any all pairs get 1"});
+             {"column of the score; default in a table: the first of score, label, "
+              "similarity_score and similarity. Without one, or if empty, all pairs have score 1"});
     of.field("score_offset", score_offset, {"subtracted from scores before they are divided"});
     of.field("score_scale", score_scale,
              {"scores are divided by this: 5 brings 0..5 to 0..1; 4 with score_offset 1 brings "

@@ -167,10 +167,11 @@ FoldPart choose_part(const FoldOptions& options, const std::vector<std::string>&
   for (const auto& [key, size] : sizes) {
     dealt.push_back({key, size, stream_key(static_cast<uint64_t>(options.fold_seed), key)});
   }
-  SIMILE_CHECK(
-      static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
-      "{}: {} groups cannot be dealt to {} folds; take fewer folds, or another group column", file,
-      dealt.size(), options.folds);
+  SIMILE_CHECK(static_cast<int64_t>(dealt.size()) >= options.folds, ErrorKind::kInput,
+               "{}: {} folds need as many groups of equal texts, and there are {}; take fewer "
+               "folds, another "
+               "group column, or files of their own for dev and test",
+               file, options.folds, dealt.size());
   deal(dealt, options.folds);
   std::unordered_map<std::string_view, int64_t> fold;
   for (const Group& group : dealt) fold.emplace(group.key, group.fold);

@@ -53,8 +53,8 @@ struct FoldOptions {
              "", 0, 1000});
     v.field("fold", fold, {"the part to test on, from 0 to folds - 1", "", 0});
     v.field("part", part,
-            {"part to read: test, that part; train, all others; dev, the part after it (after the "
-             "last the first); fit, all but test and dev"});
+            {"part to read. test: the part fold; train: all others; dev: the next part (after the "
+             "last, the first); fit: train without dev"});
     v.field("fold_seed", fold_seed, {"seed that assigns groups to parts"});
   }
 };

@@ -117,7 +117,8 @@ TEST(Folds, OptionsThatDoNotGoTogetherAreErrors) {
   EXPECT_THAT(error(fold_of(2, 2, "test")), HasSubstr("fold: expected 0 to 1"));
   EXPECT_THAT(error(fold_of(2, 0, "")), HasSubstr("expected train, test, dev or fit, found ''"));
   EXPECT_THAT(error(fold_of(2, 0, "fit")), HasSubstr("part fit needs at least 3 folds"));
-  EXPECT_THAT(error(fold_of(3, 0, "test")), HasSubstr("t.tsv: 2 groups cannot be dealt to 3"));
+  EXPECT_THAT(error(fold_of(3, 0, "test")),
+              HasSubstr("t.tsv: 3 folds need as many groups of equal texts, and there are 2"));
   EXPECT_THAT(choose_part({}, groups, "t.tsv", "pairs").is_kept, ElementsAre(1, 1, 1));
 }
 

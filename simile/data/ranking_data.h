@@ -76,8 +76,8 @@ struct RankingDataOptions {
     v.field("qrels", qrels,
             path_info("judgements: .tsv with header query_id doc_id relevance, or TREC qrels"));
     v.field("folder", folder,
-            path_info("instead of the three: a BEIR folder with corpus.jsonl, queries.jsonl and "
-                      "qrels/SPLIT.tsv"));
+            path_info("BEIR folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, in place "
+                      "of queries, corpus and qrels"));
     v.field("split", split, {"folder: which judgements are read, such as train, dev or test"});
     v.field("allow_unknown", allow_unknown,
             {"accept judgements of queries or documents that are not in the files: the queries are "

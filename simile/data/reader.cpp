@@ -57,7 +57,8 @@ std::vector<std::string> read_table_header(const std::string& path, const TableO
 void TableOptions::visit_lines(OptionVisitor& v) {
   v.field("on_error", on_error,
           choice_info("malformed rows: strict stops at the first; skip leaves them out, reports "
-                      "their number and the first ten, and stops if more than half are malformed",
+                      "their number and the first ten, and stops if more than half (of 20 or more) "
+                      "are malformed",
                       {"strict", "skip"}));
   v.field("encoding", encoding,
           {"encoding of the file, such as windows-1252, latin1, utf-16le or shift_jis; default: "

@@ -155,7 +155,7 @@ TEST(ReaderRows, FiltersThatCannotBeAskedAreErrors) {
   const std::string path = files.write("t.tsv", "a\tscore\n1\tn/a\n2\t\n");
   EXPECT_THAT(read({path}, with_filter({"scores > 3"})).error,
               AllOf(HasSubstr("t.tsv:1: no column 'scores', expected for 'filter'"),
-                    HasSubstr("columns found: a, score; did you mean 'score'?")));
+                    HasSubstr("columns found: a, score (did you mean 'score'?)")));
   EXPECT_THAT(read({path}, with_filter({"score > 3"})).error,
               HasSubstr("t.tsv:2: column 'score': expected a number to compare (score > 3), found "
                         "'n/a'"));

@@ -280,9 +280,8 @@ bool looks_quoted(std::string_view field) {
 
 std::string no_column(const std::string& message, const std::string& wanted,
                       const std::vector<std::string>& names) {
-  const std::string nearest = nearest_name(wanted, names);
   return fmt::format("{}; columns found: {}{}", message, list_names(names),
-                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+                     did_you_mean(wanted, names));
 }
 
 std::string list_names(const std::vector<std::string>& names) {

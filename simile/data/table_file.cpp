@@ -36,10 +36,9 @@ std::string missing_column(const std::string& where, const Column& column,
   const std::string separator = other_separator(found, format);
   if (column.role == "filter" || !separator.empty()) return lacks + separator;
   const std::string nearest = nearest_name(column.names.front(), found);
-  const char* stop = nearest.empty() ? "." : "";  // a guess ends with its own
   const std::string name = nearest.empty() ? "COLUMN" : nearest;
-  return fmt::format("{}{} Name the column to use: {}: {} in a recipe, --{} '{}' in a command",
-                     lacks, stop, column.role, name, column.role, name);
+  return fmt::format("{}. Name the column to use: {}: {} in a recipe, --{} '{}' in a command",
+                     lacks, column.role, name, column.role, name);
 }
 
 const JsonField* find_member(const std::vector<JsonField>& members, const Column& column) {

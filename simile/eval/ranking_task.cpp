@@ -274,11 +274,10 @@ class RankingTask : public Task {
     const auto scores = hybrid.score_hybrid(texts, data_.document_texts);
     const WeightChoice choice = choose(*scores, hybrid, *dev_, dev_queries_);
     report.chosen_fusion = FusionOptions{choice.weight, hybrid.fusion().rule};
-    report.notes = {
-        fmt::format("{}, chosen on {} queries of dev: {} {:.2f} there; nine of ten samples of them "
-                    "choose {:g} to {:g}",
-                    hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(),
-                    100 * choice.value, choice.votes.low, choice.votes.high)};
+    report.notes = {fmt::format(
+        "{}, chosen on {} queries of dev ({} {:.2f}; 90 % of samples of them choose {:g} to {:g})",
+        hybrid.describe(choice.weight), dev_count, options_.metrics[0].name(), 100 * choice.value,
+        choice.votes.low, choice.votes.high)};
     scores->set_weight(choice.weight);
     return without_own(
         data_, queries_,

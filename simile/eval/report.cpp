@@ -230,10 +230,9 @@ double Report::metric(const std::string& metric_name) const {
   const double* value = find_metric(metric_name);
   if (value != nullptr) return *value;
   const std::vector<std::string> names = metric_names({*this});
-  const std::string nearest = nearest_name(metric_name, names);
   throw_error(ErrorKind::kRecipe, "the evaluation '{}' has no metric '{}'{}; it has {}",
-              name.empty() ? task : name, metric_name,
-              nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(names, ", "));
+              name.empty() ? task : name, metric_name, did_you_mean(metric_name, names),
+              fmt::join(names, ", "));
 }
 
 std::string Report::to_json() const {

@@ -244,10 +244,10 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
                     "and their mean weighted by pairs"));
   v.only_for("task", {"pairs", "ranking"}, [&](OptionVisitor& of) {
     of.field("dev", dev,
-             path_info("pairs: file of pairs that choose the threshold; empty: the data itself, "
-                       "which the report labels as oracle. ranking: judgements (qrels) of other "
-                       "queries of the set, which choose a hybrid's weight by the first of "
-                       "metrics, with folds in the part dev; empty: hybrid_weight"));
+             path_info("development data. pairs: file of pairs for choosing the threshold; empty: "
+                       "the data itself, and the report says oracle. ranking: judgements (qrels) "
+                       "of other queries of the set, for choosing a hybrid's weight by the first "
+                       "of metrics; empty: hybrid_weight. Folds choose on the part dev"));
   });
   v.only_for("task", tasks, [&](OptionVisitor& of) {
     of.field("head", head,
@@ -257,8 +257,8 @@ void EvaluationOptions::visit_pairs(OptionVisitor& v) {
   columns.visit_columns(v);
   v.only_for("task", {"classification", "ranking"}, [&](OptionVisitor& of) {
     of.field("text", columns.text,
-             {"column of the text; empty: they are pairs, of the columns left and right. ranking: "
-              "of queries and documents, `text` unless it is named"});
+             {"column of the text; empty: pairs are read, from the columns left and right. "
+              "ranking: of queries and documents, text by default"});
   });
   v.only_for("task", {"classification"}, [&](OptionVisitor& of) {
     of.all_but({"text"}, [&](OptionVisitor& names) { columns.visit_class_columns(names); });

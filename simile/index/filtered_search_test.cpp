@@ -185,8 +185,8 @@ TEST_F(FilteredSearchTest, PreparedOrNotItFindsTheSame) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
       EXPECT_STREQ(error.what(),
-                   "no document has 'langs' in its metadata; known: lang, n, odd; did you mean "
-                   "'lang'?");
+                   "no document has 'langs' in its metadata; known: lang, n, odd (did you mean "
+                   "'lang'?)");
     }
   }
 }

@@ -238,7 +238,7 @@ TEST_P(FoundDocumentsTest, AColumnThatNoDocumentHasIsRefused) {
     return std::string("answered");
   };
   const std::string expected =
-      "no document has 'lnag' in its metadata; known: lang, year; did you mean 'lang'?";
+      "no document has 'lnag' in its metadata; known: lang, year (did you mean 'lang'?)";
   EXPECT_EQ(refused([&] { listed("lnag = en"); }), expected);
   EXPECT_EQ(refused([&] { index_->count({}, {}, {Facet::parse("lnag")}, 1); }), expected);
   EXPECT_EQ(refused([&] { index_->remove_matching(MetadataFilter("not lnag = en")); }), expected);

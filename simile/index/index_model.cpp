@@ -16,7 +16,6 @@
 #include "simile/kernel/matrix_product.h"
 #include "simile/model/model_card.h"
 #include "simile/model/model_folder.h"
-#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -30,8 +29,7 @@ namespace fs = std::filesystem;
 int64_t tokens_around(const SentenceEncoder& encoder, const std::string& prompt) {
   Tokenizer tokenizer = encoder.tokenizer();
   tokenizer.set_max_length(0);
-  const std::string read = encoder.settings().lower_case ? lower_text(prompt) : prompt;
-  return static_cast<int64_t>(tokenizer.encode(read).ids.size());
+  return static_cast<int64_t>(tokenizer.encode(prompt).ids.size());
 }
 
 }  // namespace
@@ -132,9 +130,7 @@ void warn_of_cut_texts(const EncodeCounts& counts, const SentenceEncoder& encode
 
 PassageSplitter::PassageSplitter(const SentenceEncoder& encoder, const PassageOptions& passages,
                                  const EncodeOptions& encode)
-    : tokenizer_(encoder.tokenizer()),
-      passages_(passages),
-      lower_case_(encoder.settings().lower_case) {
+    : tokenizer_(encoder.tokenizer()), passages_(passages) {
   if (!passages.splits()) return;
   check_passages(passages);
   const int64_t limit = encoder.tokenizer().max_length();
@@ -152,7 +148,7 @@ void PassageSplitter::split(std::vector<Document>& documents) const {
   if (!passages_.splits()) return;
   run_parallel(static_cast<int64_t>(documents.size()), 1, [&](int64_t i) {
     Document& document = documents[static_cast<size_t>(i)];
-    document.passages = split_passages(document.text, tokenizer_, passages_, lower_case_);
+    document.passages = split_passages(document.text, tokenizer_, passages_);
   });
 }
 

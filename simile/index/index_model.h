@@ -88,7 +88,6 @@ class PassageSplitter {
  private:
   Tokenizer tokenizer_;
   PassageOptions passages_;
-  bool lower_case_;
 };
 
 // The texts of the documents' vectors, one after the other.

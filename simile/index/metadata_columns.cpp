@@ -248,7 +248,6 @@ void MetadataCache::fail_unknown(const SegmentSet& segments, const std::string& 
     });
   }
   known.erase("*");
-  const std::string nearest = nearest_name(name, known);
   // Facet::parse() cannot know that the whole was a name.
   const bool is_cut = std::any_of(known.begin(), known.end(), [&](const std::string& one) {
     return one.compare(0, name.size() + 1, name + ":") == 0;
@@ -257,8 +256,7 @@ void MetadataCache::fail_unknown(const SegmentSet& segments, const std::string& 
               known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", ")),
               is_cut ? "; numbers behind a facet's last colon are limits of ranges, so a "
                        "column whose name ends like that cannot be counted; rename it"
-              : nearest.empty() ? ""
-                                : fmt::format("; did you mean '{}'?", nearest));
+                     : did_you_mean(name, known));
 }
 
 void MetadataCache::forget_all_but(const SegmentSet& segments) {

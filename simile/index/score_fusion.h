@@ -50,10 +50,10 @@ struct FusionOptions {
   }
   static OptionInfo rule_info() {
     return choice_info(
-        "how a hybrid combines the scores of a query: cosine, the similarity itself and BM25 as a "
-        "share of the highest; zsum, both with mean 0 and deviation 1; rrf, reciprocal ranks; max, "
-        "BM25 as in cosine and 1 + the similarity as a share of its highest; zsum and rrf need the "
-        "scores of all documents, which takes longer in a large index",
+        "how a hybrid combines a query's scores. cosine: the similarity, and BM25 divided by its "
+        "highest; max: (1 + similarity) and BM25, each divided by its highest; zsum: both scaled "
+        "to mean 0 and deviation 1; rrf: reciprocal ranks. zsum and rrf need the scores of all "
+        "documents, which takes longer in a large index",
         {"cosine", "zsum", "rrf", "max"});
   }
   void visit(OptionVisitor& v) {

@@ -53,8 +53,8 @@ Facet Facet::parse(const std::string& written) {
 
 void CountRequest::visit(OptionVisitor& v) {
   v.field("count", count,
-          {"Count the documents that are found with a top_k without limit: all that the filter and "
-           "min_similarity allow; by words alone, those that share a word with the query"});
+          {"Count all documents that match: those that the filter and min_similarity allow; in the "
+           "mode lexical, those that also share a word with the query"});
   v.field("facets", facets,
           conditions_info("Count these documents by a column of metadata: `lang` for each value, "
                           "`price:10,50` for numbers below 10, from 10 to below 50, and from 50 on")
@@ -120,8 +120,8 @@ void SearchRequest::visit(OptionVisitor& v) {
   v.field("hybrid_rule", hybrid_rule, FusionOptions::rule_info());
   v.field("filter", filter, filter_info("Find only documents"));
   v.field("min_similarity", min_similarity,
-          {"Find only documents whose vectors have this similarity with the query's or more "
-           "(`vector_score`), whatever else the score is made of"});
+          {"Leave out documents whose similarity with the query (`vector_score`) is below this, in "
+           "every mode"});
   v.field("rerank", rerank,
           {"Score the first hits by the head that reads query and text together, see /rerank, and "
            "order them by that; the search's score is then `search_score`"});

@@ -130,7 +130,8 @@ std::vector<LossRow> graded_rows() {
        "log(1 + Σ_{y_i < y_j} exp(s (a_i - a_j))), a_i the angle score of u_i and v_i as complex "
        "vectors",
        "Li and Li, AnglE-optimized Text Embeddings, 2023",
-       "like cosent, when many cosines are near 1 or -1, where the cosine has hardly a gradient",
+       "the same pairs as cosent, when many cosines are near 1 or -1, where the cosine has almost "
+       "no gradient",
        "{name: angle, scale: 20}",
        [](const LossOptions&) { return ranked_pairs(pairs(kRequired, kIgnored)); },
        visit_own<AngleOptions>, compute_own<AngleOptions, angle_loss>, score_output, no_parts},

@@ -200,18 +200,18 @@ const LossRow& find_loss(const std::string& name) {
     if (name == row.name) return row;
     names.push_back(row.name);
   }
-  const std::string nearest = nearest_name(name, names), hint = hint_of_foreign_loss(name);
+  const std::string hint = hint_of_foreign_loss(name);
   throw_error(ErrorKind::kRecipe, "'{}' is no loss{}; choose one of {}", name,
-              !hint.empty()     ? hint
-              : nearest.empty() ? ""
-                                : ", did you mean '" + nearest + "'?",
-              fmt::join(names, ", "));
+              hint.empty() ? did_you_mean(name, names) : hint, fmt::join(names, ", "));
 }
 
 std::string losses_to_markdown() {
   std::string overview =
-      "# Losses\n\n`u`, `v` left and right embedding, `m` pairs in a batch, `y` target, `t` "
-      "threshold, `τ` temperature, `s = 1/τ`.\n\n"
+      "# Losses\n\n"
+      "This page lists the losses, normalisations, heads and regularisers that a recipe can name, "
+      "with\nformulas, options and papers. `simile docs losses` prints it.\n\n"
+      "In formulas, `u` and `v` are the left and right embedding, `m` the number of pairs in a "
+      "batch, `y`\nthe target, `t` the threshold, `τ` the temperature, and `s = 1/τ`.\n\n"
       "| loss | needs | formula |\n| --- | --- | --- |\n";
   std::string sections;
   for (const LossRow& row : loss_table()) {

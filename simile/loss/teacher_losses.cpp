@@ -176,8 +176,8 @@ std::vector<LossRow> teacher_rows() {
            "1 - cosine, or (1/m²) Σ_ij (cos(x_i, x_j) - cos(a_i, a_j))²",
            "Reimers and Gurevych, Making Monolingual Sentence Embeddings Multilingual using "
            "Knowledge Distillation, 2020",
-           "a smaller or other model that should give the vectors of one there is, from texts "
-           "alone; W is trained where sizes differ",
+           "a model that learns to give a teacher's vectors, from texts without labels; if the "
+           "sizes differ, W is trained too",
            "{name: distill, distance: mse}",
            [](const LossOptions&) {
              LossNeeds needs;

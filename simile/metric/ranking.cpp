@@ -76,11 +76,10 @@ const RankingMetricRow kRows[] = {
   for (const RankingMetricRow& metric : kRows) {
     known.push_back(std::string(metric.name) + (metric.needs_cut ? "@k" : ""));
   }
-  const std::string nearest = nearest_name(name, known);
   throw_error(
       ErrorKind::kRecipe,
       "unknown ranking metric '{}'{}; known are {} (k: a number; map, mrr and ndcg may have one)",
-      name, nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(known, ", "));
+      name, did_you_mean(name, known), fmt::join(known, ", "));
 }
 
 RankingMetric parse_metric(const std::string& name) {
@@ -132,6 +131,12 @@ std::vector<RankingMetric> parse_ranking_metrics(const std::vector<std::string>&
   }
   SIMILE_CHECK(!metrics.empty(), ErrorKind::kRecipe,
                "expected at least one ranking metric such as map or ndcg@10, found none");
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      SIMILE_CHECK(metrics[i].name() != metrics[j].name(), ErrorKind::kRecipe,
+                   "the ranking metric {} is named twice; name each once", metrics[i].name());
+    }
+  }
   return metrics;
 }
 

@@ -62,7 +62,8 @@ TEST(RankingMetric, NamesAreReadAndWrittenAlike) {
 }
 
 TEST(RankingMetric, UnknownNameIsAnErrorThatNamesTheNearest) {
-  for (const char* name : {"ndgc@10", "p", "p@", "p@0", "p@-1", "p@1x", "recall", "", "  ", "@3"}) {
+  for (const char* name : {"ndgc@10", "p", "p@", "p@0", "p@-1", "p@1x", "recall", "", "  ", "@3",
+                           "map map", "p@1 mrr p@01"}) {
     EXPECT_THROW(parse_ranking_metrics(std::string(name)), Error) << name;
   }
   try {

@@ -109,10 +109,8 @@ class Comparer {
     SIMILE_CHECK(!known.empty(), ErrorKind::kInput,
                  "'{}' and '{}' have no evaluation of the same name and task", a_.path, b_.path);
     if (missing.empty()) return;
-    const std::string nearest = nearest_name(missing[0], known);
     throw_error(ErrorKind::kUsage, "--metric: there is no '{}' on both sides{}; there are {}",
-                missing[0], nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                fmt::join(known, ", "));
+                missing[0], did_you_mean(missing[0], known), fmt::join(known, ", "));
   }
 
   ComparedReport compare_report(const Shared& shared, const std::vector<std::string>& metrics) {
@@ -240,7 +238,7 @@ std::string describe_side(const char* letter, const ComparedSide& side) {
   std::string text = fmt::format("{}: {}", letter, side.path);
   if (side.has_folds) return text + fmt::format(" ({} folds)\n", side.runs);
   if (side.seeds.empty()) return text + "\n";
-  return text + fmt::format(" ({} {}, seed{} {})\n", side.runs, side.runs == 1 ? "run" : "runs",
+  return text + fmt::format(" ({}, seed{} {})\n", counted(side.runs, "run"),
                             side.runs == 1 ? "" : "s", fmt::join(side.seeds, " "));
 }
 

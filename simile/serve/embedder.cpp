@@ -11,7 +11,6 @@
 #include "simile/kernel/pooling.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/utf8.h"
-#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -26,10 +25,6 @@ EncodeOptions whole_vectors(const SentenceEncoder& encoder) {
   options.dimensions = encoder.settings().embedding_size();
   options.normalize = false;
   return options;
-}
-
-std::string lowered(const ModelSettings& settings, const std::string& text) {
-  return settings.lower_case ? lower_text(text) : text;
 }
 
 PackedBatch pack(const BatchingWorker::Sequences& sequences) {
@@ -158,9 +153,8 @@ std::string Embedder::prompt(const std::string& name, TextRole role) const {
 
 void Embedder::tokenise(const TextGroup& group, const std::string& prompt,
                         BatchingWorker::Sequences& sequences, RequestCost& cost) const {
-  const std::string put_before = lowered(encoder_->settings(), prompt);
   for (const TextInput& input : group.inputs) {
-    sequences.push_back(tokens_of(input, group, put_before, cost));
+    sequences.push_back(tokens_of(input, group, prompt, cost));
     cost.tokens += static_cast<int64_t>(sequences.back().size());
     cost.characters += static_cast<int64_t>(count_characters(input.text));
     ++cost.texts;
@@ -189,7 +183,7 @@ std::vector<int32_t> Embedder::tokens_of(const TextInput& input, const TextGroup
                     encoder_->tokenizer().token(nothing.ids[0]), kOtherTokenizer));
     return input.ids;
   }
-  const std::string text = prompt + lowered(encoder_->settings(), input.text);
+  const std::string text = prompt + input.text;
   // One token more than allowed shows which texts are too long; those few are tokenised again.
   Tokenizer tokenizer = encoder_->tokenizer();
   TruncationSettings cut = tokenizer.truncation();

@@ -188,7 +188,7 @@ TEST_F(SearchRoutesTest, AFilterThatNothingMatchesIsTold) {
     none["filter"] = "kind = z";
     some["filter"] = "kind = a or kind = z";
     refuse(unknown, 422,
-           "no document has 'knid' in its metadata; known: kind; did you mean 'kind'?");
+           "no document has 'knid' in its metadata; known: kind (did you mean 'kind'?)");
     EXPECT_EQ(warnings(none), json({"no document of the index matches the filter"}));
     EXPECT_EQ(warnings(some), json::array());
     EXPECT_EQ(warnings(body), json::array());

@@ -21,14 +21,14 @@ struct MapRequest {
     visit_mode(v, mode, "Rank that search by vectors, words or both; default: as the index says");
     v.field("prompt_name", prompt_name,
             {"Which of the model's prompts is put before the query; by default that for queries"});
-    v.field("sample", sample,
-            {"Give the documents or passages: 20000 at even distances, or all where there are "
-             "fewer, the same ones until the index changes; of their texts the first 200 "
-             "characters"});
-    v.field("neighbours", neighbours,
-            {"Give of each, and of the query and its hits, the 15 nearest documents of the sample, "
-             "by their places in it, and how far their vectors are: what other layouts (UMAP) are "
-             "made of"});
+    v.field(
+        "sample", sample,
+        {"Give the documents or passages: 20000 at even distances, or all if there are fewer, the "
+         "same ones until the index changes. Each has the first 200 characters of its text"});
+    v.field(
+        "neighbours", neighbours,
+        {"Give also the 15 nearest documents of each point, the query and its hits: their places "
+         "in the sample and the distances of their vectors, as UMAP and other layouts take them"});
   }
 };
 

@@ -10,7 +10,6 @@
 #include "simile/core/detail/json.h"
 #include "simile/serve/detail/route_row.h"
 #include "simile/text/utf8.h"
-#include "simile/text/words.h"
 
 namespace simile::detail {
 namespace {
@@ -157,8 +156,7 @@ Written<std::vector<std::vector<Token>>> tokenize(const Engine& engine, const Ro
     tokenizer.set_max_length(0);
     size_t tokens = 0;
     for (const std::string& text : request.inputs) {
-      std::string read = prompt + text;
-      if (encoder->settings().lower_case) read = lower_text(read);
+      const std::string read = prompt + text;
       const Encoding encoding = tokenizer.encode(read, request.add_special_tokens);
       tokens += encoding.ids.size();
       SIMILE_REQUEST_CHECK(

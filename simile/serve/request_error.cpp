@@ -60,7 +60,7 @@ constexpr RefusalRow kRefusals[] = {
     {Refusal::kUnknownModel, 404, "NotFound", 404, kBadRequest, "model_not_found", "validation",
      "`model` is not the name of the model served"},
     {Refusal::kNotFound, 404, "NotFound", 404, kBadRequest, "not_found", "validation",
-     "the index has no such document, or `--runs` no such run; of those to be deleted none was"},
+     "the index has no such document, none of those to delete, or `--runs` has no such run"},
     {Refusal::kWrongMethod, 405, "MethodNotAllowed", 405, kBadRequest, "", "validation",
      "the route takes another method"},
     {Refusal::kTooLarge, 413, "Validation", 413, kBadRequest, "", "validation",
@@ -87,7 +87,7 @@ constexpr RefusalRow kRefusals[] = {
     {Refusal::kLeft, 499, "Dropped", 499, kServerError, "", "dropped",
      "the client closed its connection before its turn came; it is not computed"},
     {Refusal::kUnready, 503, "Unhealthy", 503, kServerError, "", "dropped",
-     "the server is loading or stopping, or, of `/ready`, cannot read its index"},
+     "the server is loading or stopping; `/ready` also: it cannot read its index"},
     {Refusal::kInternal, 500, "Backend", 500, kServerError, "", "inference", "internal error"},
 };
 

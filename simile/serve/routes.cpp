@@ -84,11 +84,10 @@ const Route& find_route(const std::string& method, const std::string& path) {
                        fmt::format("{} takes {}, not {}", path, allowed_methods(path), method));
   std::vector<std::string> paths;
   for (const Route& route : route_table()) paths.emplace_back(route.path);
-  const std::string meant = nearest_name(path.substr(0, 100), paths);
-  throw RequestError(
-      Refusal::kUnknownRoute,
-      fmt::format("there is no route {}{}; /openapi.json lists them", path.substr(0, 100),
-                  meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
+  const std::string named = path.substr(0, 100);
+  throw RequestError(Refusal::kUnknownRoute,
+                     fmt::format("there is no route {}{}; /openapi.json lists them", named,
+                                 did_you_mean(named, paths)));
 }
 
 std::string name_in_path(const Route& route, const std::string& path) {
@@ -241,8 +240,8 @@ std::string server_reference() {
   }
   std::string page = kServerPage + std::string("## Routes\n\n") + markdown_table(routes);
   page +=
-      "\n## Bodies\n\nKeys that are not listed are ignored; of a GET they stand behind `?` in the "
-      "address, and others are refused.\n\n";
+      "\n## Bodies\n\nUnknown keys of a body are ignored. A GET has its keys behind `?` in the "
+      "address; unknown ones are refused.\n\n";
   for (const Route& route : route_table()) {
     if (route.request == nullptr) continue;
     const std::string title =

@@ -13,6 +13,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/core/text_table.h"
 #include "simile/serve/request_error.h"
 #include "simile/text/words.h"
 
@@ -88,23 +89,22 @@ void ServeOptions::visit(OptionVisitor& v) {
           {"address to listen on; one that other machines reach needs an API key or allow_open"});
   v.field("port", port, {"port to listen on; 0 takes one that is free", "", 0, 65535});
   v.field("api_key_file", api_key_file,
-          path_info("file with API keys, one a line, with names, roles and limits where it says "
-                    "so; requests must have one of them"));
+          path_info("file of API keys, one a line, each with an optional name, role and limits. "
+                    "Every request must then have one of the keys"));
   v.field("tls_certificate", tls_certificate,
           path_info("PEM certificate chain; the server then accepts HTTPS only"));
   v.field("tls_key", tls_key, path_info("PEM file with the private key of tls_certificate"));
   v.field("runs", runs,
           path_info("folder of training runs, whose curves, results and worst errors are shown"));
-  v.field(
-      "snapshots", snapshots,
-      path_info("folder for copies of the index that keys of the role admin order (/snapshot)"));
+  v.field("snapshots", snapshots,
+          path_info("folder that POST /snapshot (role admin) writes copies of the index to"));
   v.field("allow_open", allow_open, {"serve other machines without an API key"});
   v.field("allow_changes", allow_changes,
           {"let clients add and delete documents of the index (/documents)"});
   v.field("allow_host", allow_host,
-          {"name that requests may have in Host and Origin beside those of this machine, such as a "
-           "reverse proxy's; others are refused where any is given, and on loopback without API "
-           "keys. May be given several times, * lets in all"});
+          {"accept this name in Host and Origin beside those of this machine, such as a reverse "
+           "proxy's. Other names get status 403 if any name is given, and on loopback without API "
+           "keys. May be given several times; * accepts all"});
   v.field("served_model_name", served_model_name,
           {"name of the model for clients, which may be given several times. By default the last "
            "part of --model, or the name of the run that trained it"});
@@ -236,7 +236,7 @@ std::string ApiKeys::describe() const {
   for (const auto& [digest, key] : keys_) {
     names.push_back(fmt::format("{} ({})", key->name, key->role));
   }
-  return fmt::format("{} {}: {}", names.size(), names.size() == 1 ? "key" : "keys",
+  return fmt::format("{}: {}", counted(static_cast<int64_t>(names.size()), "key"),
                      fmt::join(names, ", "));
 }
 

@@ -192,7 +192,7 @@ TEST_F(ServiceTest, MistakesHaveTheirStatusTypeAndMessage) {
       {"GET", "/map", "", 405, "MethodNotAllowed", "takes POST"},
       {"GET", "/embed", "", 405, "MethodNotAllowed", "takes POST"},
       {"DELETE", "/info", "", 405, "MethodNotAllowed", "takes GET, HEAD"},
-      {"POST", "/embeds", "{}", 404, "NotFound", "did you mean /embed?"},
+      {"POST", "/embeds", "{}", 404, "NotFound", "did you mean '/embed'?"},
       {"POST", "/documents", R"({"documents":[{"id":"a","text":"b"}]})", 424, "Backend",
        "no index"},
       {"DELETE", "/documents", R"({"ids":"a"})", 424, "Backend", "no index"},

@@ -62,7 +62,7 @@ std::string to_table(const char* title, const TableRows& methods) {
   for (const auto& method : methods) {
     rows.push_back({"`" + method[0] + "`", "`" + method[1] + "`", method[2], method[3]});
   }
-  return fmt::format("\n# {}\n\n{}", title, markdown_table(rows));
+  return fmt::format("\n## {}\n\n{}", title, markdown_table(rows));
 }
 
 }  // namespace
@@ -71,8 +71,8 @@ std::string method_reference() {
   HeadSettings head;
   SiarOptions siar;
   return losses_to_markdown() + to_table("Normalisations", kNormalizations) +
-         to_table("Heads", kHeads) + "\n" + options_to_markdown(head, "A head's options") +
-         to_table("Regularisers", kRegularizers) + "\n" +
+         to_table("Heads", kHeads) + "\n#" + options_to_markdown(head, "A head's options") +
+         to_table("Regularisers", kRegularizers) + "\n#" +
          options_to_markdown(siar, "The options of siar");
 }
 
