@@ -12,6 +12,7 @@
 #include "simile/core/text_table.h"
 #include "simile/derive/convert.h"
 #include "simile/encode/head.h"
+#include "simile/model/encoder_family.h"
 #include "simile/model/model_card.h"
 
 namespace simile {
@@ -57,7 +58,7 @@ void add_encoder(const EncoderConfig& config, FactList& list) {
   list.add("the number of relative positions", v.relative_buckets);
   list.add("whether norms come first", v.pre_norm);
   list.add("whether layers share weights", v.shared_layers);
-  list.add("the activation", static_cast<int>(v.activation));
+  list.add("the activation", activation_name(v.activation));
   list.add("whether the feed-forward is gated", v.gated);
   list.add("whether attention has biases", v.attention_bias);
   list.add("whether the feed-forward's first product has a bias", v.up_bias);

@@ -105,10 +105,13 @@ TEST_F(BadFolder, EachIsRefusedWithItsReason) {
       {[&] { replace("config.json", "\"hidden_size\"", "\"hidden\""); },
        "\"hidden_size\" is missing"},
       {[&] { put("config.json", "[]"); }, "config.json"},
-      {[&] { put("modules.json", R"([{"type":"a.Transformer","path":"../../x"}])"); },
+      {[&] {
+         put("modules.json", R"([{"type":"sentence_transformers.Transformer","path":"../../x"}])");
+       },
        "\"path\" is \"../../x\", which leads out of the model folder"},
       {[&] {
-         put("modules.json", R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"p"}])");
+         put("modules.json",
+             R"([{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Pooling","path":"p"}])");
        },
        "p/config.json"},
       {[&] { fs::rename(path(kWeights), path("pytorch_model.bin")); },

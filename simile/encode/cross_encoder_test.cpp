@@ -125,6 +125,15 @@ TEST_F(CrossEncoderFolder, ScoresByTheClassifierAndItsActivation) {
   EXPECT_GT(std::abs(score() - logit), 1e-4) << "without token types";
 }
 
+TEST_F(CrossEncoderFolder, ItsHeadIsNotToldAsUnused) {
+  struct Told : EventSink {
+    void info(const std::string& message) override { text += message; }
+    std::string text;
+  } told;
+  SentenceEncoder::load(folder_, told);
+  EXPECT_EQ(told.text, "");
+}
+
 TEST_F(CrossEncoderFolder, WhatIsOtherwiseIsRefusedByName) {
   EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open_model_folder(folder_, silent_events()); }),
               HasSubstr("--rerank"));

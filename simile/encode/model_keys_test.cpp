@@ -140,9 +140,9 @@ std::vector<Case> cases() {
        {{"direction", "Left"}, {"max_length", 9}},
        nullptr,
        true},
-      {"tokenizer.json", "normalizer (not that of BERT's class)", nullptr, nullptr, true},
-      {"tokenizer.json", "pre_tokenizer (not that of BERT's class)", nullptr, nullptr, true},
-      {"tokenizer.json", "post_processor (not that of BERT's class)", nullptr, nullptr, true},
+      {"tokenizer.json", "normalizer (not that of the class)", nullptr, nullptr, true},
+      {"tokenizer.json", "pre_tokenizer (not that of the class)", nullptr, nullptr, true},
+      {"tokenizer.json", "post_processor (not that of the class)", nullptr, nullptr, true},
       {"tokenizer.json", "version", "2.0", nullptr, true},
       {"config.json", "quantization_config", {{"quant_method", "fp8"}}},
       {"tokenizer.json", "padding", {{"direction", "Left"}}, nullptr, true},
@@ -199,6 +199,9 @@ TEST_F(ModelKeys, EveryRowOfTheTableIsTrue) {
     if (key == "add_prefix_space") {
       set("tokenizer.json", "pre_tokenizer",
           {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}});
+      set("tokenizer.json", "model",
+          {{"type", "BPE"}, {"vocab", {{"c", 0}, {"\u0120", 1}}}, {"merges", Json::array()}});
+      set("tokenizer.json", "added_tokens", Json::array());
     }
     const Outcome before = look();
     set(test.file, key, test.value);

@@ -9,25 +9,33 @@
 #include "simile/core/file.h"
 #include "simile/kernel/pooling.h"
 #include "simile/model/encoder_reader.h"
-#include "simile/text/words.h"
 
 namespace simile {
 namespace {
 
 constexpr size_t kTextsPerBlock = 4096;
 
-// As the tokenizer sees it: lower-cased where the model says so.
-std::string prepared(const ModelSettings& settings, const std::string& text) {
-  return settings.lower_case ? lower_text(text) : text;
-}
-
-std::vector<std::string> prepared(const ModelSettings& settings,
-                                  const std::vector<std::string>& texts, size_t begin, size_t end,
-                                  const std::string& prompt = "") {
+std::vector<std::string> slice(const std::vector<std::string>& texts, size_t begin, size_t end,
+                               const std::string& prompt = "") {
   std::vector<std::string> out;
   out.reserve(end - begin);
-  for (size_t i = begin; i < end; ++i) out.push_back(prompt + prepared(settings, texts[i]));
+  for (size_t i = begin; i < end; ++i) out.push_back(prompt + texts[i]);
   return out;
+}
+
+void warn_of_long_prompt(const Tokenizer& tokenizer, const std::string& prompt, EventSink& events) {
+  if (prompt.empty()) return;
+  const int64_t limit = tokenizer.max_length();
+  Tokenizer longer = tokenizer;
+  longer.set_max_length(limit + 1);
+  std::vector<int32_t> ids;
+  longer.encode_ids(prompt, ids);
+  if (static_cast<int64_t>(ids.size()) < limit) return;
+  events.warning(
+      fmt::format("the prompt \"{}\" fills the model's limit of {} tokens and leaves no room for "
+                  "text; use a shorter prompt, or raise \"max_seq_length\" of "
+                  "sentence_bert_config.json",
+                  prompt, limit));
 }
 
 }  // namespace
@@ -53,11 +61,28 @@ struct SentenceEncoder::Sequences {
   std::vector<std::vector<int32_t>> type_ids;  // of each sequence; empty: all 0
 };
 
+namespace {
+
+// A cross-encoder's head is used, and what the encoder's reader tells of it is not true.
+class WithoutInfo : public EventSink {
+ public:
+  explicit WithoutInfo(EventSink& events) : events_(events) {}
+  void warning(const std::string& message) override { events_.warning(message); }
+  void progress(const Progress& progress) override { events_.progress(progress); }
+
+ private:
+  EventSink& events_;
+};
+
+}  // namespace
+
 SentenceEncoder SentenceEncoder::load(const std::string& folder, EventSink& events,
                                       ProductType products) {
   const ModelFolder model = open_model_folder(folder, events, ModelUse::kPairs);
   const Tokenizer tokenizer = load_tokenizer(model, events);
-  return SentenceEncoder(open_encoder(model.weights_path, model.settings.encoder, events, products),
+  WithoutInfo warnings(events);
+  EventSink& sink = model.settings.cross_encoder ? warnings : events;
+  return SentenceEncoder(open_encoder(model.weights_path, model.settings.encoder, sink, products),
                          model.settings, tokenizer);
 }
 
@@ -70,6 +95,7 @@ SentenceEncoder::SentenceEncoder(std::shared_ptr<const Encoder> encoder,
   SIMILE_CHECK(encoder_->hidden_size() == settings.encoder.hidden, ErrorKind::kInput,
                "the encoder's hidden size is {}; its settings say {}", encoder_->hidden_size(),
                settings.encoder.hidden);
+  settings_.lower_case = false;  // the tokenizer does it
   tokenizer_.fit(encoder_->vocabulary());
   if (settings.encoder.is_static()) tokenizer_.set_special_tokens(false);
   SIMILE_CHECK(settings.max_length >= 1 && settings.max_length <= encoder_->longest_sequence(),
@@ -117,15 +143,13 @@ std::string SentenceEncoder::prompt(const EncodeOptions& options) const {
               names.empty() ? "none" : names);
 }
 
-// As sentence-transformers counts them: the prompt's own tokens, the special one before them
-// included and the one behind them not.
+// As sentence-transformers counts them: the prompt's own tokens, as far as the length limit leaves
+// them, the special one before them included and the one behind them not.
 int64_t SentenceEncoder::count_left_out(const std::string& prompt) const {
   if (prompt.empty() || settings_.pooling.include_prompt) return 0;
-  Tokenizer whole = tokenizer_;
-  whole.set_max_length(0);
   std::vector<int32_t> ids;
-  whole.encode_ids(prompt, ids);
-  const bool ends_special = !ids.empty() && whole.is_special(ids.back());
+  tokenizer_.encode_ids(prompt, ids);
+  const bool ends_special = !ids.empty() && tokenizer_.is_special(ids.back());
   return static_cast<int64_t>(ids.size()) - (ends_special ? 1 : 0);
 }
 
@@ -175,7 +199,7 @@ Matrix<float> SentenceEncoder::encode_all(size_t count, const Tokenise& tokenise
 SentenceEncoder::Tokenise SentenceEncoder::tokenise_texts(const std::vector<std::string>& texts,
                                                           const std::string& prompt) const {
   return [this, &texts, prompt](size_t begin, size_t end, EncodeCounts& counts) {
-    const std::vector<std::string> prompted = prepared(settings_, texts, begin, end, prompt);
+    const std::vector<std::string> prompted = slice(texts, begin, end, prompt);
     // One token more than allowed shows which texts are too long; those few are tokenised again.
     Tokenizer longer = tokenizer_;
     longer.set_max_length(settings_.max_length + 1);
@@ -197,7 +221,8 @@ Matrix<float> SentenceEncoder::encode(const std::vector<std::string>& texts,
                                       const EncodeOptions& options, EventSink& events,
                                       EncodeCounts* counts) const {
   check_makes_vectors();
-  const std::string prompt = prepared(settings_, this->prompt(options));
+  const std::string prompt = this->prompt(options);
+  warn_of_long_prompt(tokenizer_, prompt, events);
   return encode_all(texts.size(), tokenise_texts(texts, prompt), count_left_out(prompt), options,
                     events, counts);
 }
@@ -206,7 +231,8 @@ void SentenceEncoder::encode_blocks(const std::vector<std::string>& texts,
                                     const EncodeOptions& options, const TakeVectors& take,
                                     EventSink& events, EncodeCounts* counts) const {
   check_makes_vectors();
-  const std::string prompt = prepared(settings_, this->prompt(options));
+  const std::string prompt = this->prompt(options);
+  warn_of_long_prompt(tokenizer_, prompt, events);
   Matrix<float> taken;
   std::future<void> taking;
   const auto wait = [&taking] {
@@ -232,8 +258,8 @@ Matrix<float> SentenceEncoder::encode_pairs(const std::vector<std::string>& left
                "pairs: {} left texts, but {} right ones", left.size(), right.size());
   const auto tokenise = [&](size_t begin, size_t end, EncodeCounts& counted) {
     Sequences sequences;
-    for (Encoding& pair : tokenizer_.encode_pair_batch(prepared(settings_, left, begin, end),
-                                                       prepared(settings_, right, begin, end))) {
+    for (Encoding& pair :
+         tokenizer_.encode_pair_batch(slice(left, begin, end), slice(right, begin, end))) {
       counted.tokens += static_cast<int64_t>(pair.ids.size());
       counted.truncated += pair.dropped > 0 ? 1 : 0;
       counted.replaced += pair.replaced;

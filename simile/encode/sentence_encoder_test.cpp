@@ -22,7 +22,6 @@
 #include "simile/model/encoder_reader.h"
 #include "simile/model/encoder_tensors.h"
 #include "simile/model/model_writer.h"
-#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -33,6 +32,12 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 const std::string kGolden = SIMILE_SOURCE_DIR "/tests/golden/tiny-bert";
+
+class Warnings : public EventSink {
+ public:
+  void warning(const std::string& message) override { text += message + "\n"; }
+  std::string text;
+};
 
 SentenceEncoder golden_encoder() { return SentenceEncoder::load(kGolden, silent_events()); }
 
@@ -344,8 +349,16 @@ TEST(SentenceEncoder, APromptsTokensAreLeftOutOfPoolingAlone) {
             model.encoder().encode({"cat"}, options, silent_events()).values);
   std::string long_prompt;
   for (int i = 0; i < 40; ++i) long_prompt += "red ";
-  options.prompt = long_prompt;  // nothing of the text is left
-  EXPECT_THAT(encoder.encode({"cat"}, options, silent_events()).values, testing::Each(0.0f));
+  options.prompt = long_prompt;  // nothing of the text is left but the special token behind it
+  Warnings warnings;
+  const Matrix<float> left = encoder.encode({"cat"}, options, warnings);
+  EXPECT_THAT(warnings.text, HasSubstr("leaves no room for text"));
+  std::vector<int32_t> cut;
+  encoder.tokenizer().encode_ids(long_prompt + "cat", cut);
+  const std::vector<float> states = encoder.hidden_states(one_sequence(cut));
+  for (int64_t j = 0; j < H; ++j) {
+    EXPECT_EQ(left.at(0, j), states[(cut.size() - 1) * static_cast<size_t>(H) + j]);
+  }
 }
 
 TEST(SentenceEncoder, ModulesDecideTheDimension) {
@@ -374,14 +387,22 @@ TEST(SentenceEncoder, ModulesDecideTheDimension) {
   }
 }
 
-TEST(SentenceEncoder, TextsAreLowerCasedWhereTheModelSaysSo) {
-  Changed model;
-  const std::string text = "ΟΔΟΣ İ Straße";
-  model.settings.lower_case = true;
-  EXPECT_EQ(model.encoder().encode({text}, {}, silent_events()).values,
-            model.encoder().encode({"οδος i\u0307 straße"}, {}, silent_events()).values);
-  EXPECT_EQ(lower_text(text), "οδος i\u0307 straße");
-  EXPECT_EQ(lower_text(""), "");
+TEST(SentenceEncoder, TextsAreLowerCasedByTheTokenizerWhereTheModelSaysSo) {
+  const std::string folder = testing::TempDir() + "simile_encode_lower_" + std::to_string(getpid());
+  std::filesystem::remove_all(folder);
+  std::filesystem::copy(kGolden, folder);
+  const auto vector = [&](bool lower_case, const std::string& text) {
+    write_file_atomic(join_path(folder, "tokenizer_config.json"), R"({"do_lower_case":false})");
+    write_file_atomic(join_path(folder, "sentence_bert_config.json"),
+                      json{{"do_lower_case", lower_case}}.dump());
+    return SentenceEncoder::load(folder, silent_events())
+        .encode({text}, {}, silent_events())
+        .values;
+  };
+  // Special tokens that a text has written stay what they are.
+  EXPECT_EQ(vector(true, "The [MASK] CAT"), vector(false, "the [MASK] cat"));
+  EXPECT_NE(vector(true, "The CAT"), vector(false, "The CAT"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(SentenceEncoder, ASavedModelPassesItsSelfTestAndAnotherDoesNot) {

@@ -10,7 +10,6 @@
 #include "simile/model/encoder_reader.h"
 #include "simile/model/model_folder.h"
 #include "simile/text/tokenizer.h"
-#include "simile/text/words.h"
 
 namespace simile {
 
@@ -22,7 +21,6 @@ std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_me
                "already; name it without \"words:\"",
                folder);
   for (const std::string& file : weight_files(model.weights_path)) verify_checksum(file);
-  const bool lower_case = model.settings.lower_case;
   const auto loaded =
       std::make_shared<const LoadedEncoder>(model.weights_path, model.settings.encoder, events);
   Tokenizer tokenizer = load_tokenizer(model, events);
@@ -32,9 +30,7 @@ std::function<Matrix<float>(const std::vector<std::string>& texts)> load_word_me
     const int64_t E = loaded->shape().embedding_size();
     Matrix<float> means(static_cast<int64_t>(texts.size()), E);
     std::vector<float> row(static_cast<size_t>(E));
-    std::vector<std::string> prepared = texts;
-    if (lower_case) std::transform(texts.begin(), texts.end(), prepared.begin(), lower_text);
-    const std::vector<std::vector<int32_t>> sequences = tokenizer.encode_ids_batch(prepared);
+    const std::vector<std::vector<int32_t>> sequences = tokenizer.encode_ids_batch(texts);
     for (int64_t i = 0; i < means.rows; ++i) {
       float* mean = means.row(i);
       std::fill_n(mean, E, 0.0f);

@@ -109,13 +109,18 @@ void check_encoder_config(const EncoderConfig& c, const std::string& source) {
 }
 
 EncoderConfig parse_encoder_config(const std::string& text, const std::string& source) {
-  const detail::Json parsed = detail::parse_json(text, source);
-  const detail::JsonObject json(parsed, source);
+  detail::Json parsed = detail::parse_json(text, source);
   EncoderConfig c;
-  c.model_type = json.text("model_type");
+  c.model_type = detail::JsonObject(parsed, source).text("model_type");
   const bool writes_text = text.find("ForCausalLM\"") != text.npos;
   const EncoderFamily& family =
       known_family(c.model_type, source, writes_text ? ", a decoder, which writes text" : "");
+  c.document = text;
+  if (family.add_keys != nullptr) {
+    c.document = family.add_keys(text);
+    parsed = detail::parse_json(c.document, source);
+  }
+  const detail::JsonObject json(parsed, source);
   SIMILE_CHECK(!json.has("quantization_config"), ErrorKind::kInput,
                "{}: \"quantization_config\" is set, but weights quantised by other programs are "
                "not read; take the model in fp32 or fp16",
@@ -144,7 +149,6 @@ EncoderConfig parse_encoder_config(const std::string& text, const std::string& s
                "{}: \"pad_token_id\" must be below \"vocab_size\" {}, but it is {}", source,
                c.vocabulary, c.pad_token_id);
   check_encoder_config(c, source);
-  c.document = text;
   return c;
 }
 

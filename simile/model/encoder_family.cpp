@@ -69,6 +69,7 @@ float read_rope(const JsonObject& json, const char* layer_type, const char* old_
   if (!json.has("rope_parameters")) return old;
   const std::string source = json.source() + ": \"rope_parameters\"";
   const JsonObject types(json.at("rope_parameters"), source);
+  detail::check_keys(types.json(), source, {"full_attention", "sliding_attention"});
   if (!types.has(layer_type)) return old;
   const std::string inner = fmt::format("{} of \"{}\"", source, layer_type);
   const JsonObject rope(types.at(layer_type), inner);
@@ -225,12 +226,38 @@ EncoderFamily modernbert() {
     const double local_base = json.is_null("local_rope_theta") ? v.rotary_base : 10000.0;
     v.local_rotary_base = read_rope(json, "sliding_attention", "local_rope_theta", local_base);
     v.local_window = json.integer_or("local_attention", 128, 2, int64_t{1} << 30) / 2;
+    v.local_window = json.integer_or("sliding_window", v.local_window, 1, int64_t{1} << 29);
     v.global_every = read_layer_types(json, config.layers,
                                       json.integer_or("global_attn_every_n_layers", 3, 1, 1024));
     v.inner_dropout = true;
     v.output_dropout = false;
   };
   return family;
+}
+
+// The keys that transformers 5 writes, as the model's own code spells them: there, the network is
+// gated and has no biases.
+std::string add_nomic_keys(const std::string& document) {
+  Json config = detail::parse_json(document, "config.json");
+  if (config.contains("n_layer") || !config.contains("num_hidden_layers")) return document;
+  constexpr std::pair<const char*, const char*> kSame[] = {
+      {"num_hidden_layers", "n_layer"},           {"hidden_size", "n_embd"},
+      {"num_attention_heads", "n_head"},          {"intermediate_size", "n_inner"},
+      {"max_position_embeddings", "n_positions"}, {"layer_norm_eps", "layer_norm_epsilon"},
+      {"hidden_dropout_prob", "resid_pdrop"},     {"attention_probs_dropout_prob", "attn_pdrop"}};
+  for (const auto& [key, own] : kSame) {
+    if (config.contains(key)) config[own] = config[key];
+  }
+  const Json activation = config.value("hidden_act", Json("silu"));
+  config["activation_function"] = activation == "silu"   ? Json("swiglu")
+                                  : activation == "gelu" ? Json("geglu")
+                                                         : activation;
+  const Json rope = config.value("rope_parameters", Json());
+  const bool has_base = rope.is_object() && rope.contains("rope_theta");
+  config["rotary_emb_base"] = has_base ? rope["rope_theta"] : Json(1000.0);
+  config["rotary_emb_fraction"] = 1.0;
+  for (const char* bias : {"qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias"}) config[bias] = false;
+  return detail::dump_json(config);
 }
 
 // Its keys are those of the model's own code.
@@ -254,7 +281,17 @@ EncoderFamily nomic() {
   keys.attention_dropout = "attn_pdrop";
   keys.activation = "";
   family.dropout = 0;
+  family.add_keys = add_nomic_keys;
   family.read_variant = [](const JsonObject& json, EncoderConfig& config) {
+    if (json.has("rope_parameters")) {
+      const std::string source = json.source() + ": \"rope_parameters\"";
+      const JsonObject rope(json.at("rope_parameters"), source);
+      detail::check_keys(rope.json(), source, {"rope_type", "rope_theta"});
+      detail::check_text(rope, "rope_type", "default");
+    }
+    if (json.has("head_dim")) {
+      check_number(json, "head_dim", static_cast<double>(config.hidden / config.heads), 0);
+    }
     for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block",
                             "rotary_emb_interleaved", "scale_attn_by_inverse_layer_idx"}) {
       check_flag(json, key, false);
@@ -281,7 +318,9 @@ EncoderFamily nomic() {
     v.gated = activation == "swiglu" || activation == "geglu";
     v.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
     const auto rounded = [](int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; };
-    if (v.gated) config.intermediate = rounded(config.intermediate, 256);
+    // transformers writes the size itself.
+    const bool is_exact = json.has("intermediate_size");
+    if (v.gated && !is_exact) config.intermediate = rounded(config.intermediate, 256);
     config.vocabulary =
         rounded(config.vocabulary, json.integer_or("pad_vocab_size_multiple", 1, 1, kWidest));
   };

@@ -51,6 +51,9 @@ struct EncoderFamily {
   std::string activation = "gelu";
   // Pooling of a folder that names none: "mean", as sentence-transformers does for every family.
   std::string pooling = "mean";
+  // The text of a config.json that spells them in another way, with `keys` added. Null: it has one
+  // spelling.
+  std::string (*add_keys)(const std::string& document) = nullptr;
 };
 
 // The row of `model_type`, or null.

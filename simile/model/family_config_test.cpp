@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/error.h"
 #include "simile/model/encoder_config.h"
@@ -84,6 +85,7 @@ TEST(FamilyConfig, ModernBertIsReadInBothSpellings) {
   EXPECT_EQ(old.shape().longest_sequence(), 130);
   EXPECT_EQ(parse("modernbert", "local_rope_theta", "null").variant.local_rotary_base, 160000.0f);
   EXPECT_EQ(parse("modernbert", "local_attention", "9").variant.local_window, 4);
+  EXPECT_EQ(parse("modernbert", "sliding_window", "3").variant.local_window, 3);
 
   const EncoderConfig rope =
       parse("modernbert", "rope_parameters",
@@ -128,6 +130,38 @@ TEST(FamilyConfig, NomicIsRead) {
   EXPECT_EQ(parse("bert", "hidden_act", "\"gelu_new\"").variant.activation, Activation::kGeluTanh);
 }
 
+TEST(FamilyConfig, NomicIsReadAsTransformersWritesIt) {
+  const auto read = [](const std::string& more) {
+    return parse_encoder_config(
+        R"({"model_type": "nomic_bert", "hidden_size": 32, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 99, "layer_norm_eps": 1e-9,
+        "max_position_embeddings": 130, "hidden_dropout_prob": 0.1)" +
+            more + "}",
+        "config.json");
+  };
+  const EncoderConfig config =
+      read(R"(, "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}, "head_dim": 8)");
+  EXPECT_EQ(config.layers, 2);
+  EXPECT_EQ(config.intermediate, 64);  // not rounded up
+  EXPECT_EQ(config.layer_norm_eps, 1e-9);
+  EXPECT_EQ(config.hidden_dropout, 0.1);
+  EXPECT_EQ(config.variant.rotary_base, 500.0f);
+  EXPECT_TRUE(config.variant.gated);
+  EXPECT_EQ(config.variant.activation, Activation::kSilu);
+  EXPECT_FALSE(config.variant.attention_bias || config.variant.up_bias || config.variant.down_bias);
+  EXPECT_EQ(read("").variant.rotary_base, 1000.0f);
+  EXPECT_EQ(read(R"(, "hidden_act": "gelu")").variant.activation, Activation::kGelu);
+  const EncoderConfig again = parse_encoder_config(encoder_config_to_json(config), "config.json");
+  EXPECT_EQ(again.intermediate, 64);
+  EXPECT_EQ(again.variant.rotary_base, 500.0f);
+  const auto error = [&](const std::string& more) {
+    return error_of(ErrorKind::kInput, [&] { read(more); });
+  };
+  EXPECT_THAT(error(R"(, "hidden_act": "relu")"), HasSubstr("\"activation_function\" is \"relu\""));
+  EXPECT_THAT(error(R"(, "rope_parameters": {"rope_type": "yarn"})"), HasSubstr("\"yarn\""));
+  EXPECT_THAT(error(R"(, "head_dim": 16)"), HasSubstr("\"head_dim\" is 16; only 8"));
+}
+
 TEST(FamilyConfig, WhatWouldChangeTheNumbersIsNamed) {
   struct Case {
     const char* family;
@@ -157,6 +191,10 @@ TEST(FamilyConfig, WhatWouldChangeTheNumbersIsNamed) {
       {"modernbert", "rope_scaling", "{\"factor\": 2}", "\"rope_scaling\""},
       {"modernbert", "rope_parameters", "{\"full_attention\": {\"rope_type\": \"yarn\"}}",
        "\"rope_type\" is \"yarn\""},
+      {"modernbert", "rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 500}",
+       "\"rope_parameters\": \"rope_theta\" is number 500: this key is not known; known: "
+       "full_attention"},
+      {"modernbert", "sliding_window", "0", "\"sliding_window\" must be"},
       {"modernbert", "layer_types", "[\"full_attention\"]", "\"layer_types\""},
       {"modernbert", "num_attention_heads", "32", "rotary positions need an even number"},
       {"modernbert", "layer_types",

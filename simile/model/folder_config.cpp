@@ -9,6 +9,9 @@
 #include "simile/core/check.h"
 #include "simile/core/file.h"
 #include "simile/model/module_reader.h"
+#include "simile/model/tensor_source.h"
+#include "simile/text/detail/components.h"
+#include "simile/text/detail/tokenizer_folder.h"
 #include "simile/text/tokenizer.h"
 
 namespace simile::detail {
@@ -123,14 +126,25 @@ Pooling read_pooling(const std::string& path, int64_t hidden) {
   return pooling;
 }
 
-constexpr const char* kNames[] = {
-    "sentence_bert_config.json",       "sentence_roberta_config.json",
-    "sentence_distilbert_config.json", "sentence_camembert_config.json",
-    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
-    "sentence_xlnet_config.json"};
+bool is_half(const Json& type) {
+  const std::string name = type.is_string() ? type.get<std::string>() : "";
+  return ends_with(name, "float16");  // float16, bfloat16, torch.float16
+}
+
+// sentence-transformers rounds weights to the type that the arguments name.
+void check_type(const std::string& folder, const Json& type, const std::string& where) {
+  if (!is_half(type)) return;
+  const std::unique_ptr<TensorSource> weights = open_weights(find_weights(folder));
+  for (const TensorInfo& tensor : weights->tensors()) {
+    SIMILE_CHECK(tensor.type != TensorType::kF32, ErrorKind::kInput,
+                 "{} is {}, to which sentence-transformers rounds the weights, but {} holds them "
+                 "in F32; save them in that type, or remove the key to use them as they are",
+                 where, describe_json(type), weights->path());
+  }
+}
 
 // How the encoder is loaded by transformers: accepted where it does not change what is computed.
-void check_arguments(const Json& arguments, const std::string& where) {
+void check_arguments(const Json& arguments, const std::string& folder, const std::string& where) {
   static const std::set<std::string> kHarmless = {
       "trust_remote_code", "torch_dtype",     "dtype",
       "revision",          "use_safetensors", "attn_implementation",
@@ -140,10 +154,14 @@ void check_arguments(const Json& arguments, const std::string& where) {
   for (const auto& [key, value] : arguments.items()) {
     SIMILE_CHECK(kHarmless.count(key) > 0, ErrorKind::kInput,
                  "{}: \"{}\" is {}, which is not supported", where, key, describe_json(value));
+    if (key == "torch_dtype" || key == "dtype") {
+      check_type(folder, value, fmt::format("{}: \"{}\"", where, key));
+    }
   }
 }
 
-void check_text_keys(const JsonObject& json, const Json& parsed, bool pairs) {
+void check_text_keys(const JsonObject& json, const Json& parsed, const std::string& folder,
+                     bool pairs) {
   for (const auto& [key, value] : parsed.items()) {
     const std::string where = fmt::format("{}: \"{}\"", json.source(), key);
     if (value.is_null() || key == "max_seq_length" || key == "do_lower_case" ||
@@ -162,7 +180,7 @@ void check_text_keys(const JsonObject& json, const Json& parsed, bool pairs) {
       check_text(text, "method_output_name", pairs ? "logits" : "last_hidden_state");
     } else if (key == "model_args" || key == "tokenizer_args" || key == "config_args" ||
                key == "model_kwargs" || key == "processor_kwargs" || key == "config_kwargs") {
-      check_arguments(value, where);
+      check_arguments(value, folder, where);
     } else {
       throw_error(ErrorKind::kInput, "{} is {}: this key is not known", where,
                   describe_json(value));
@@ -208,6 +226,12 @@ std::vector<ModuleEntry> read_module_list(const std::string& path) {
     const std::string type = json.text("type");
     const size_t dot = type.rfind('.');
     refuse_old_module(type, path);
+    SIMILE_CHECK(dot == std::string::npos || starts_with(type, "sentence_transformers."),
+                 ErrorKind::kInput,
+                 "{}: the module \"{}\" is Python code of the model's own, which Simile does not "
+                 "run; expected a module of sentence-transformers, such as "
+                 "sentence_transformers.models.Pooling",
+                 path, type);
     modules.push_back(
         {dot == std::string::npos ? type : type.substr(dot + 1), json.text_or("path", "")});
     check_inside(modules.back().folder, path);
@@ -257,12 +281,12 @@ void read_text_limits(const std::string& encoder_folder, ModelSettings& settings
         std::min(none, json.number_or(json.has("model_max_length") ? "model_max_length" : "max_len",
                                       none, 1, 1e300)));
   }
-  for (const char* name : kNames) {
+  for (const char* name : sentence_file_names()) {
     const std::string path = join_path(encoder_folder, name);
     if (!file_exists(path)) continue;
     const Json parsed = read_json(path);
     const JsonObject json(parsed, path);
-    check_text_keys(json, parsed, settings.cross_encoder);
+    check_text_keys(json, parsed, encoder_folder, settings.cross_encoder);
     settings.lower_case =
         json.flag_or("do_lower_case", false) && !Tokenizer::load(encoder_folder).lower_cases();
     if (json.has("max_seq_length")) {
@@ -270,6 +294,19 @@ void read_text_limits(const std::string& encoder_folder, ModelSettings& settings
     }
     return;
   }
+}
+
+void read_truncation(const std::string& tokenizer, ModelSettings& settings) {
+  if (!ends_with(tokenizer, ".json")) return;
+  const auto skip = [](bool, const std::string&, const Json&) {};
+  const Json parsed = parse_json(read_file(tokenizer), tokenizer,
+                                 {{{"model", "vocab"}, skip}, {{"model", "merges"}, skip}});
+  const JsonObject json(parsed, tokenizer);
+  if (!json.has("truncation")) return;
+  const std::string where = tokenizer + ": truncation";
+  const JsonObject truncation(json.at("truncation"), where);
+  settings.max_length = std::min(settings.encoder.shape().longest_sequence(),
+                                 truncation.integer("max_length", 1, int64_t{1} << 40));
 }
 
 void read_sentence_config(const std::string& path, ModelSettings& settings) {

@@ -56,9 +56,8 @@ bool joins_vectors(const HeadSettings& s) { return s.input == "pair" && !is_affi
 void check_choice(const HeadSettings& s, const char* key, const std::string& value,
                   const std::vector<std::string>& choices) {
   if (contains(choices, value)) return;
-  const std::string nearest = nearest_name(value, choices);
   fail(s, fmt::format("'{}' should be one of {}, found '{}'{}", key, fmt::join(choices, ", "),
-                      value, nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest)));
+                      value, did_you_mean(value, choices)));
 }
 
 void check_kind(const HeadSettings& s) {
@@ -140,7 +139,7 @@ void HeadSettings::visit(OptionVisitor& v) {
       choice_info("concat or mlp of pairs: whose vector has the first layer's dropout", kSides));
   v.field(
       "shares", shares,
-      {"mlp: name of another mlp, whose layers but the last this one has, too; empty: its own"});
+      {"mlp: name of another mlp with which this one shares all layers but the last; empty: none"});
 }
 
 void check_head(const HeadSettings& s) {

@@ -267,6 +267,7 @@ ModelFolder open_model_folder(const std::string& name_or_path, EventSink& events
   model.weights_path = find_weights(encoder);
   model.tokenizer_path = find_tokenizer_file(encoder);
   model.reads_alone = settings.encoder.is_static();
+  if (model.reads_alone) detail::read_truncation(model.tokenizer_path, settings);
   detail::read_sentence_config(join_path(path, "config_sentence_transformers.json"), settings);
   // State that training saved for a later training.
   const std::string training = join_path(path, "simile.json");

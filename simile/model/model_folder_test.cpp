@@ -104,6 +104,8 @@ class Warnings : public EventSink {
 };
 
 constexpr const char* kTokenizer = R"({"normalizer":{"type":"BertNormalizer","lowercase":true},
+  "pre_tokenizer":{"type":"BertPreTokenizer"},
+  "post_processor":{"type":"BertProcessing","cls":["[CLS]",2],"sep":["[SEP]",3]},
   "model":{"type":"WordPiece","unk_token":"[UNK]","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4}}})";
 
 class ModelFolderTest : public testing::Test {
@@ -281,6 +283,15 @@ TEST_F(ModelFolderTest, TheTokenizersCompanionFilesAreMade) {
   EXPECT_THAT(config, HasSubstr("\"do_lower_case\": true"));
   EXPECT_THAT(config, HasSubstr("\"model_max_length\": 10"));
   EXPECT_THAT(read_file(join_path(folder_, "special_tokens_map.json")), HasSubstr("\"[CLS]\""));
+  // The class would build other parts than these.
+  for (const char* part : {"clean_text", "pre_tokenizer", "post_processor"}) {
+    nlohmann::json other = nlohmann::json::parse(kTokenizer);
+    other.erase(part);
+    if (part == std::string("clean_text")) other["normalizer"][part] = false;
+    TokenizerFiles files = {{"tokenizer.json", other.dump()}};
+    complete_tokenizer_files(files, 10);
+    EXPECT_THAT(files["tokenizer_config.json"], HasSubstr("PreTrainedTokenizerFast")) << part;
+  }
 }
 
 TEST_F(ModelFolderTest, SpecialTokensOfOtherTokenizersAreNamedByTheirRoles) {
@@ -322,8 +333,8 @@ TEST_F(ModelFolderTest, DropoutIsPassedOver) {
   save(settings());
   const std::string fingerprint = model_fingerprint(open());
   put("modules.json",
-      R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},
-          {"type":"a.Dropout","path":"2_Dropout"},{"type":"a.Normalize","path":"3_Normalize"}])");
+      R"([{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Pooling","path":"1_Pooling"},
+          {"type":"sentence_transformers.Dropout","path":"2_Dropout"},{"type":"sentence_transformers.Normalize","path":"3_Normalize"}])");
   put("2_Dropout/config.json", R"({"dropout":0.2})");
   EXPECT_EQ(model_fingerprint(open()), fingerprint);
 }
@@ -498,24 +509,29 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
   };
   const Case cases[] = {
       {"modules.json",
-       R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"},{"type":"a.LSTM","path":"2_LSTM"}])",
+       R"([{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Pooling","path":"1_Pooling"},{"type":"sentence_transformers.LSTM","path":"2_LSTM"}])",
        "\"LSTM\" is not supported; known: Transformer, Pooling, StaticEmbedding, Dense, "
        "LayerNorm, Normalize, Dropout"},
       {"modules.json", R"([{"type":"simile.Joined","path":"0_Joined"}])",
        "\"simile.Joined\" (several encoders side by side, such as simile-mini-2) is no longer "
        "read"},
+      {"modules.json",
+       R"([{"type":"sentence_transformers.Transformer"},{"type":"my_code.Pooling"}])",
+       "the module \"my_code.Pooling\" is Python code of the model's own"},
       {"modules.json", R"([{"type":"simile.StaticEmbedding","path":"0_StaticEmbedding"}])",
        "\"simile.StaticEmbedding\" (a table that weighs tokens by place and repetition) is no "
        "longer"},
       {"modules.json",
-       R"([{"type":"a.Transformer"},{"type":"a.Dropout"},{"type":"a.Pooling","path":"1_Pooling"}])",
+       R"([{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Dropout"},{"type":"sentence_transformers.Pooling","path":"1_Pooling"}])",
        "in this order"},
       {"modules.json",
-       R"([{"type":"a.Transformer"},{"type":"a.Dense"},{"type":"a.Pooling","path":"1_Pooling"}])",
+       R"([{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Dense"},{"type":"sentence_transformers.Pooling","path":"1_Pooling"}])",
        "in this order"},
-      {"modules.json", R"([{"type":"a.Transformer","kwargs":["task"]},{"type":"a.Pooling"}])",
+      {"modules.json",
+       R"([{"type":"sentence_transformers.Transformer","kwargs":["task"]},{"type":"sentence_transformers.Pooling"}])",
        "\"kwargs\" is"},
-      {"modules.json", R"([{"type":"a.Transformer"},{"type":"a.Pooling","path":"/etc"}])",
+      {"modules.json",
+       R"([{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Pooling","path":"/etc"}])",
        "leads out"},
       {"1_Pooling/config.json", R"({"pooling_mode":"median"})", "\"median\"; known: cls, max"},
       {"1_Pooling/config.json", R"({"pooling_mode":["mean","median"]})", "\"median\""},
@@ -525,9 +541,12 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
        "\"pooling_mode_whitening\" is"},
       {"1_Pooling/config.json", R"({"embedding_dimension":16,"pooling_mode":"mean"})",
        "\"embedding_dimension\" is 16, but config.json says \"hidden_size\" 8"},
-      {"modules.json", R"([{"type":"a.Transformer"}])", "in this order"},
-      {"modules.json", R"([{"type":"a.Pooling"},{"type":"a.Transformer"}])", "in this order"},
-      {"modules.json", R"([{"type":"a.Transformer","path":"../x"},{"type":"a.Pooling"}])",
+      {"modules.json", R"([{"type":"sentence_transformers.Transformer"}])", "in this order"},
+      {"modules.json",
+       R"([{"type":"sentence_transformers.Pooling"},{"type":"sentence_transformers.Transformer"}])",
+       "in this order"},
+      {"modules.json",
+       R"([{"type":"sentence_transformers.Transformer","path":"../x"},{"type":"sentence_transformers.Pooling"}])",
        "leads out"},
       {"modules.json", "{}", "list of modules"},
       {"modules.json", "[1]", "JSON object"},
@@ -553,6 +572,10 @@ TEST_F(ModelFolderTest, WhatCannotBeUsedIsNamed) {
       {"sentence_bert_config.json", R"({"config_args":{"num_hidden_layers":2}})",
        "\"config_args\": \"num_hidden_layers\" is"},
       {"sentence_bert_config.json", R"({"model_args":[1]})", "must be an object"},
+      {"sentence_bert_config.json", R"({"model_args":{"torch_dtype":"bfloat16"}})",
+       "\"torch_dtype\" is string \"bfloat16\", to which sentence-transformers rounds the weights"},
+      {"sentence_bert_config.json", R"({"model_kwargs":{"dtype":"torch.float16"}})",
+       "model.safetensors holds them in F32"},
       {"sentence_bert_config.json", R"({"temperature":2})", "\"temperature\" is"},
       {"config.json", "not json", "not valid JSON"},
   };

@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "simile/core/detail/error_of_test.h"
 #include "simile/core/error.h"
 #include "simile/core/file.h"
 #include "simile/model/encoder_reader.h"
@@ -24,7 +25,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kTokenizer = R"({"normalizer":{"type":"BertNormalizer","lowercase":true},
-  "model":{"type":"WordPiece","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4}}})";
+  "model":{"type":"WordPiece","unk_token":"[UNK]","vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4}}})";
 
 class StaticWeightsTest : public testing::Test {
  protected:
@@ -91,6 +92,24 @@ class StaticWeightsTest : public testing::Test {
   std::string folder_;
   std::vector<float> table_;  // [5, 4]
 };
+
+// sentence-transformers reads that file as it is and removes its padding alone.
+TEST_F(StaticWeightsTest, TruncationOfTokenizerJsonIsTheLimit) {
+  save(settings());
+  const auto open = [&](const std::string& truncation) {
+    write("model/0_StaticEmbedding/tokenizer.json",
+          "{\"truncation\":" + truncation + "," + std::string(kTokenizer).substr(1));
+    std::filesystem::remove(path("model/checksums.json"));
+    return open_model_folder(path("model"), silent_events());
+  };
+  EXPECT_EQ(open("null").settings.max_length, 40);
+  const ModelFolder cut = open(R"({"direction":"Left","max_length":2,"strategy":"LongestFirst",)"
+                               R"("stride":0})");
+  EXPECT_EQ(cut.settings.max_length, 2);
+  EXPECT_TRUE(load_tokenizer(cut).truncation().left);
+  EXPECT_THAT(::simile::error_of(ErrorKind::kInput, [&] { open(R"({"direction":"Left"})"); }),
+              HasSubstr("\"max_length\" is missing"));
+}
 
 TEST_F(StaticWeightsTest, ASavedFolderIsThatOfStaticEmbedding) {
   ModelSettings saved = settings();

@@ -31,6 +31,25 @@ const Json* find_vocabulary(const Json& tokenizer) {
   return &model["vocab"];
 }
 
+// Whether the class BertTokenizer, which builds its own parts, builds these.
+bool has_parts_of_bert(const Json& tokenizer) {
+  const Json normalizer = tokenizer.value("normalizer", Json());
+  const Json pre_tokenizer = tokenizer.value("pre_tokenizer", Json());
+  const Json around = tokenizer.value("post_processor", Json());
+  const Json& model = tokenizer["model"];
+  const Json cls = {{"SpecialToken", {{"id", "[CLS]"}, {"type_id", 0}}}};
+  const Json sep = {{"SpecialToken", {{"id", "[SEP]"}, {"type_id", 0}}}};
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  return normalizer.is_object() && normalizer.value("type", Json()) == "BertNormalizer" &&
+         normalizer.value("clean_text", Json(true)) == true && pre_tokenizer.is_object() &&
+         pre_tokenizer.value("type", Json()) == "BertPreTokenizer" && around.is_object() &&
+         (around.value("type", Json()) == "BertProcessing" ||
+          around.value("single", Json()) == Json::array({cls, text, sep})) &&
+         model.value("unk_token", Json()) == "[UNK]" &&
+         model.value("continuing_subword_prefix", Json("##")) == "##" &&
+         model.value("max_input_chars_per_word", Json(100)) == 100;
+}
+
 // Lines by id; empty if ids have gaps, which vocab.txt cannot express.
 std::string vocabulary_text(const Json& vocabulary) {
   std::map<uint64_t, std::string> tokens;
@@ -111,7 +130,7 @@ void complete_tokenizer_files(TokenizerFiles& files, int64_t max_length, bool to
     if (!config.contains("tokenizer_class")) {
       const Json normalizer = tokenizer.value("normalizer", Json());
       bool bert = vocabulary && special.contains("cls_token") && special.contains("sep_token") &&
-                  normalizer.is_object() && normalizer.value("type", Json()) == "BertNormalizer";
+                  has_parts_of_bert(tokenizer);
       for (const SpecialRole& role : kRoles) {
         bert = bert && special.value(role.role, role.names[0]) == role.names[0];
       }

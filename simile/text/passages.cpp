@@ -8,7 +8,6 @@
 
 #include "simile/core/check.h"
 #include "simile/text/unicode.h"
-#include "simile/text/words.h"
 
 namespace simile {
 namespace {
@@ -19,9 +18,8 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 class PassageCutter {
  public:
-  PassageCutter(std::string_view text, const Tokenizer& tokenizer, const PassageOptions& options,
-                bool lower_case)
-      : text_(text), counter_(tokenizer), options_(options), lower_case_(lower_case) {
+  PassageCutter(std::string_view text, const Tokenizer& tokenizer, const PassageOptions& options)
+      : text_(text), counter_(tokenizer), options_(options) {
     counter_.set_special_tokens(false);
   }
 
@@ -45,24 +43,17 @@ class PassageCutter {
   }
 
  private:
-  std::string read(std::string_view text) const {
-    return lower_case_ ? lower_text(std::string(text)) : std::string(text);
-  }
-
   bool fits(std::string_view text, int64_t tokens) {
     counter_.set_max_length(tokens + 1);
     ids_.clear();
-    counter_.encode_ids(read(text), ids_);
+    counter_.encode_ids(text, ids_);
     return static_cast<int64_t>(ids_.size()) <= tokens;
   }
 
   void find_tokens() {
     Tokenizer tokenizer = counter_;
     tokenizer.set_max_length(0);
-    // A few characters have another size in lower case: then the text's own tokens are about right.
-    const std::string lowered = read(text_);
-    const bool same_places = lowered.size() == text_.size();
-    const Encoding encoding = tokenizer.encode(same_places ? std::string_view(lowered) : text_);
+    const Encoding encoding = tokenizer.encode(text_);
     for (auto [begin, end] : encoding.offsets) {
       while (begin < end && is_space(text_[begin])) ++begin;
       if (begin < end) tokens_.emplace_back(begin, end);
@@ -113,7 +104,6 @@ class PassageCutter {
   std::string_view text_;
   Tokenizer counter_;
   PassageOptions options_;
-  bool lower_case_;
   std::vector<int32_t> ids_;
   std::vector<std::pair<uint32_t, uint32_t>> tokens_;
 };
@@ -165,10 +155,10 @@ void check_passages(const PassageOptions& options) {
 }
 
 std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,
-                                    const PassageOptions& options, bool lower_case) {
+                                    const PassageOptions& options) {
   check_passages(options);
   if (!options.splits()) return {};
-  return PassageCutter(text, tokenizer, options, lower_case).cut();
+  return PassageCutter(text, tokenizer, options).cut();
 }
 
 struct SentenceSplitter::Breaks {

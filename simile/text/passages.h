@@ -39,10 +39,9 @@ void check_passages(const PassageOptions& options);
 // most `passage_tokens` each, special ones not counted, when read alone. They begin and end between
 // words if there is white space in the second half of a passage, else between tokens, never within
 // a character. They have no white space at their ends. The next one begins at the first word of the
-// last `passage_overlap` tokens. `lower_case`: the model reads texts as lower_text() has them.
-// Errors: those of Tokenizer::encode().
+// last `passage_overlap` tokens. Errors: those of Tokenizer::encode().
 std::vector<Passage> split_passages(std::string_view text, const Tokenizer& tokenizer,
-                                    const PassageOptions& options, bool lower_case);
+                                    const PassageOptions& options);
 
 // Cuts running text into sentences, as Unicode Standard Annex 29 has them (ICU), without a cut
 // after the language's common abbreviations ("Mr.", "U.S.").

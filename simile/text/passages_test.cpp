@@ -27,8 +27,7 @@ Tokenizer make_passage_tokenizer() {
 
 std::vector<std::string> pieces(const std::string& text, int64_t tokens, int64_t overlap) {
   std::vector<std::string> found;
-  for (const Passage& passage :
-       split_passages(text, make_passage_tokenizer(), {tokens, overlap}, false)) {
+  for (const Passage& passage : split_passages(text, make_passage_tokenizer(), {tokens, overlap})) {
     found.push_back(text.substr(static_cast<size_t>(passage.begin),
                                 static_cast<size_t>(passage.end - passage.begin)));
   }
@@ -44,10 +43,9 @@ TEST(Passages, ShortTextsAreNotSplit) {
 TEST(Passages, TextsOfUpToSoManyTokensStayWhole) {
   const Tokenizer tokenizer = make_passage_tokenizer();
   const std::string text = "a b a b a b";
-  EXPECT_THAT(split_passages(text, tokenizer, {4, 0, 6}, false), IsEmpty());
-  EXPECT_EQ(split_passages(text, tokenizer, {4, 0, 5}, false),
-            split_passages(text, tokenizer, {4, 0, 0}, false));
-  EXPECT_EQ(split_passages(text, tokenizer, {4, 0, 5}, false).size(), 2u);
+  EXPECT_THAT(split_passages(text, tokenizer, {4, 0, 6}), IsEmpty());
+  EXPECT_EQ(split_passages(text, tokenizer, {4, 0, 5}), split_passages(text, tokenizer, {4, 0, 0}));
+  EXPECT_EQ(split_passages(text, tokenizer, {4, 0, 5}).size(), 2u);
 }
 
 TEST(Passages, OverlapByTokensAndEndBetweenWords) {
@@ -72,7 +70,7 @@ TEST(Passages, HoldTheTextAndNoMoreTokensThanAskedFor) {
     const auto tokens = static_cast<int64_t>(2 + stream.below(9));
     const PassageOptions options = {
         tokens, static_cast<int64_t>(stream.below(static_cast<uint64_t>(tokens / 2 + 1)))};
-    const std::vector<Passage> passages = split_passages(text, tokenizer, options, true);
+    const std::vector<Passage> passages = split_passages(text, tokenizer, options);
     int64_t end = 0;
     for (const Passage& passage : passages) {
       const auto at = [&](int64_t byte) { return text[static_cast<size_t>(byte)]; };

@@ -7,6 +7,7 @@
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
 #include "simile/core/file.h"
+#include "simile/text/detail/tokenizer_class.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/sentencepiece.h"
 #include "simile/text/utf8.h"
@@ -107,7 +108,7 @@ Json normalizer_of(const SentencePieceModel& model, const SentencePieceSettings&
     steps.push_back(
         {{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(model.character_table)}});
   }
-  if (model.remove_extra_whitespaces) {
+  if (settings.family == Family::kPlain && model.remove_extra_whitespaces) {
     steps.push_back({{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}});
     steps.push_back(replace_step("Regex", " {2,}", mark));
   }
@@ -175,7 +176,10 @@ Json added_tokens_of(const SentencePieceModel& model, const SentencePieceSetting
   }
   std::sort(tokens.begin(), tokens.end());
   Json list = Json::array();
-  for (const auto& [id, text] : tokens) list.push_back(detail::special_token_entry(text, id));
+  for (const auto& [id, text] : tokens) {
+    list.push_back(detail::special_token_entry(text, id));
+    if (settings.family == Family::kXlmRoberta) list.back()["lstrip"] = false;
+  }
   return list;
 }
 
@@ -278,7 +282,8 @@ std::string sentencepiece_document(const SentencePieceModel& model,
       {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", true}};
   return tokenizer_document(
       added_tokens_of(model, settings, family, vocabulary), normalizer_of(model, settings, mark),
-      metaspace, post_processor_of(family, vocabulary, source), metaspace,
+      settings.family == Family::kPlain ? metaspace : white_space_pre_tokenizer(true),
+      post_processor_of(family, vocabulary, source), metaspace,
       is_unigram ? unigram_text(model, vocabulary) : bpe_text(model, vocabulary));
 }
 

@@ -4,10 +4,12 @@
 #include <unicode/uregex.h>
 #include <unicode/ustring.h>
 
+#include <cctype>
 #include <chrono>
 #include <mutex>
 
 #include "simile/core/check.h"
+#include "simile/core/file.h"
 #include "simile/text/detail/newer_characters.h"
 #include "simile/text/unicode.h"
 
@@ -81,61 +83,185 @@ std::string character_set(const std::string& known, const Belongs& belongs) {
   return set;
 }
 
-// The ICU set for a class of Ruby's syntax, where the two differ.
-struct ClassName {
-  std::string name, set;
+// The ICU sets for classes of Ruby's syntax, where the two differ.
+struct RubySets {
+  std::string word;        // \w, also for \b
+  std::string class_word;  // \w between brackets
+  std::string letter, number, mark;
 };
 
-const std::vector<ClassName>& class_names() {
-  static const std::vector<ClassName> names = [] {
+const RubySets& ruby_sets() {
+  static const RubySets sets = [] {
     const auto has = [](uint8_t property) {
       return [property](uint8_t properties) { return (properties & property) != 0; };
     };
     const auto is_mark = [](uint8_t properties) { return properties == kWordCharacter; };
-    const std::pair<std::string, std::string> sets[] = {
-        {"\\w", character_set(R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u00B2\u00B3\u00B9\u00BC-\u00BE)",
-                              has(kWordCharacter))},
-        {"\\p{L}", character_set(R"(\p{L})", has(kLetter))},
-        {"\\p{N}", character_set(R"(\p{N})", has(kNumber))},
-        {"\\p{M}", character_set(R"(\p{M})", is_mark)},
-        {"\\h", "0-9a-fA-F"}};
-    std::vector<ClassName> all = {{"(?m:", "(?s:"}, {"(?m)", "(?s)"}};
-    for (const auto& [name, set] : sets) {
-      all.push_back({name, "[" + set + "]"});
-      all.push_back({name, "[^" + set + "]"});
-      all.back().name[1] -= 'a' - 'A';  // the others: \W, \P{L}
-    }
-    return all;
+    const std::string word =
+        character_set(R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})", has(kWordCharacter));
+    return RubySets{word + R"(\u00B2\u00B3\u00B9\u00BC-\u00BE)", word,
+                    character_set(R"(\p{L})", has(kLetter)),
+                    character_set(R"(\p{N})", has(kNumber)), character_set(R"(\p{M})", is_mark)};
   }();
-  return names;
+  return sets;
 }
 
-// The expression as ICU must have it.
-std::string translate(const std::string& pattern) {
-  std::string result;
-  for (size_t i = 0; i < pattern.size();) {
-    const ClassName* found = nullptr;
-    for (const ClassName& name : class_names()) {
-      if (pattern.compare(i, name.name.size(), name.name) == 0) found = &name;
+// Writes an expression of Ruby's syntax as ICU must have it. Errors (kInput): what ICU would read
+// otherwise and cannot be written for it.
+class Translator {
+ public:
+  Translator(const std::string& pattern, const std::string& where)
+      : pattern_(pattern), where_(where) {}
+
+  std::string run() {
+    while (at_ < pattern_.size()) {
+      const char c = pattern_[at_];
+      if (c == '\\') {
+        escape();
+      } else if (depth_ > 0) {
+        bracket();
+      } else if (c == '[') {
+        open_bracket();
+      } else if (c == '(') {
+        group();
+      } else if (c == '.' && dots_.back()) {
+        put(R"([\s\S])", 1);
+      } else {
+        if (c == ')' && dots_.size() > 1) dots_.pop_back();
+        if (pattern_.compare(at_, 2, "}+") == 0 && ends_interval()) {
+          refuse("a + behind a number of repetitions");
+        }
+        copy(1);
+      }
     }
-    if (found != nullptr) {
-      result += found->set;
-      i += found->name.size();
-    } else {
-      const size_t size = pattern[i] == '\\' && i + 1 < pattern.size() ? 2 : 1;
-      result += pattern.substr(i, size);
-      i += size;
-    }
+    return std::move(result_);
   }
-  return result;
-}
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw_error(ErrorKind::kInput,
+                "{}: the regular expression \"{}\" has {}, which is not supported; write it with "
+                "other means, or save the tokenizer without it",
+                where_, pattern_, what);
+  }
+
+  bool ends_interval() const {
+    const size_t begin = pattern_.rfind('{', at_);
+    return begin != std::string::npos &&
+           pattern_.find_first_not_of("0123456789,", begin + 1) == at_;
+  }
+
+  bool is_digit(size_t i) const { return i < pattern_.size() && std::isdigit(pattern_[i]) != 0; }
+
+  void put(const std::string& text, size_t read) {
+    result_ += text;
+    at_ += read;
+  }
+  void copy(size_t size) { put(pattern_.substr(at_, size), size); }
+
+  void open_bracket() {
+    ++depth_;
+    copy(pattern_.compare(at_, 2, "[^") == 0 ? 2 : 1);
+    if (at_ < pattern_.size() && pattern_[at_] == ']') put("\\]", 1);  // first, it is itself
+  }
+
+  void bracket() {
+    for (const char* name : {"[:punct:]", "[:^punct:]", "[:word:]", "[:^word:]"}) {
+      const std::string text = name;
+      if (pattern_.compare(at_, text.size(), text) != 0) continue;
+      const std::string set = ends_with(text, "punct:]") ? R"(\p{P}\p{S})" : ruby_sets().class_word;
+      return put((text[2] == '^' ? "[^" : "[") + set + "]", text.size());
+    }
+    if (pattern_.compare(at_, 2, "[:") == 0) {
+      const size_t end = pattern_.find(":]", at_ + 2);
+      if (end != std::string::npos) return copy(end + 2 - at_);
+    }
+    if (pattern_[at_] == '[') return open_bracket();
+    if (pattern_[at_] == ']') --depth_;
+    copy(1);
+  }
+
+  // (?m) lets . match line feeds: it is written out, as ICU's . takes "\r\n" for one character.
+  void group() {
+    bool dot = dots_.back();
+    const size_t end = pattern_.find_first_not_of("imx-", at_ + 2);
+    const bool has_flags = pattern_.compare(at_, 2, "(?") == 0 && end != std::string::npos &&
+                           end > at_ + 2 && (pattern_[end] == ')' || pattern_[end] == ':');
+    if (!has_flags) {
+      const size_t next = at_ + 2;
+      const bool is_other = pattern_.compare(at_, 2, "(?") == 0 && next < pattern_.size() &&
+                            std::isalpha(pattern_[next]) != 0;
+      if (is_other) refuse(fmt::format("the option \"(?{}\"", pattern_[next]));
+      dots_.push_back(dot);
+      return copy(1);
+    }
+    std::string flags;
+    bool on = true;
+    for (size_t i = at_ + 2; i < end; ++i) {
+      if (pattern_[i] == '-') on = false;
+      if (pattern_[i] == 'm') dot = on;
+      if (pattern_[i] != 'm') flags += pattern_[i];
+    }
+    if (!flags.empty() && flags.back() == '-') flags.pop_back();
+    if (pattern_[end] == ':') {
+      dots_.push_back(dot);
+      return put("(?" + flags + ":", end + 1 - at_);
+    }
+    dots_.back() = dot;
+    put(flags.empty() ? "" : "(?" + flags + ")", end + 1 - at_);
+  }
+
+  void escape() {
+    if (at_ + 1 >= pattern_.size()) return copy(1);
+    const RubySets& sets = ruby_sets();
+    const std::string& word = depth_ > 0 ? sets.class_word : sets.word;
+    const std::pair<std::string, std::string> written[] = {{"\\w", "[" + word + "]"},
+                                                           {"\\W", "[^" + word + "]"},
+                                                           {"\\p{L}", "[" + sets.letter + "]"},
+                                                           {"\\P{L}", "[^" + sets.letter + "]"},
+                                                           {"\\p{N}", "[" + sets.number + "]"},
+                                                           {"\\P{N}", "[^" + sets.number + "]"},
+                                                           {"\\p{M}", "[" + sets.mark + "]"},
+                                                           {"\\P{M}", "[^" + sets.mark + "]"},
+                                                           {"\\h", "[0-9a-fA-F]"},
+                                                           {"\\H", "[^0-9a-fA-F]"},
+                                                           {"\\v", "\\x0B"}};
+    for (const auto& [name, set] : written) {
+      if (pattern_.compare(at_, name.size(), name) == 0) return put(set, name.size());
+    }
+    const char c = pattern_[at_ + 1];
+    if (depth_ > 0 && c == 'b') return put("\\x08", 2);
+    if (depth_ == 0 && (c == 'b' || c == 'B')) {
+      const std::string in = "[" + sets.word + "]";
+      const char* const form =
+          c == 'b' ? "(?:(?<={0})(?!{0})|(?<!{0})(?={0}))" : "(?:(?<={0})(?={0})|(?<!{0})(?!{0}))";
+      return put(fmt::format(fmt::runtime(form), in), 2);
+    }
+    const std::string same = depth_ > 0 ? "sSdDpPnrtfaexu" : "sSdDpPnrtfaexuAzZGRk";
+    const bool is_reference = depth_ == 0 && c >= '1' && c <= '9' && !is_digit(at_ + 2);
+    const bool is_letter = std::isalnum(static_cast<uint8_t>(c)) != 0;
+    if (is_letter && !is_reference && same.find(c) == std::string::npos) {
+      refuse(fmt::format("\"\\{}\"{}", c, depth_ > 0 ? " between brackets" : ""));
+    }
+    const bool is_long = std::string_view("xpP").find(c) != std::string_view::npos &&
+                         pattern_.compare(at_ + 2, 1, "{") == 0;
+    const size_t end = is_long ? pattern_.find('}', at_) : std::string::npos;
+    copy(end == std::string::npos ? 2 : end + 1 - at_);
+  }
+
+  const std::string& pattern_;
+  const std::string& where_;
+  std::string result_;
+  size_t at_ = 0;
+  size_t depth_ = 0;                  // of brackets
+  std::vector<bool> dots_ = {false};  // by group: whether . matches line feeds
+};
 
 class RegexMatcher : public PatternMatcher {
  public:
   RegexMatcher(const std::string& pattern, const std::string& where)
       : pattern_(pattern), where_(where) {
     Utf16Text text;
-    text.assign(translate(pattern));
+    text.assign(Translator(pattern, where).run());
     UParseError place;
     UErrorCode status = U_ZERO_ERROR;
     regex_.reset(uregex_open(reinterpret_cast<const UChar*>(text.units.data()),

@@ -100,6 +100,47 @@ TEST(TextPattern, ExpressionsHaveRubysSyntax) {
   EXPECT_EQ(find(TextPattern::regex("b*", "test"), "abba"), (Pieces{"", "bb", ""}));
 }
 
+// What the `tokenizers` library (Oniguruma) finds where ICU's own reading differs.
+TEST(TextPattern, ClassesAndEscapesAreThoseOfRuby) {
+  const struct {
+    const char* pattern;
+    const char* text;
+    Pieces found;
+  } cases[] = {{"[[:punct:]]", "a$b+<^.\U0001F600_", {"$", "+", "<", "^", ".", "\U0001F600", "_"}},
+               {"[[:^punct:]]+", "ab$c", {"ab", "c"}},
+               {R"([\w]+)", "a\u00B2b_\u00E9", {"a", "b_\u00E9"}},
+               {R"(\w+)", "a\u00B2b_\u00E9", {"a\u00B2b_\u00E9"}},
+               {R"([^\w]+)", "a\u00B2-b", {"\u00B2-"}},
+               {"[[:word:]]+", "a\u00B2b", {"a", "b"}},
+               {R"(\bb)", "\u00B2b b", {"b"}},
+               {R"(b\B)", "bb b\u00B2", {"b", "b"}},
+               {"(?m).", "a\r\nb", {"a", "\r", "\n", "b"}},
+               {"(?m:.b)c|.", "\nbc\n", {"\nbc"}},
+               {"(?mi)A.", "xa\n", {"a\n"}},
+               {"(?-m).", "a\nb", {"a", "b"}},
+               {R"(\v)", "a\vb\n", {"\v"}},
+               {R"([\b])", "a\bb", {"\b"}},
+               {"[]a]+", "x]a", {"]a"}},
+               {R"((a)\1)", "aa", {"aa"}},
+               {R"([\hz]+)", "fgz1", {"f", "z1"}}};
+  for (const auto& item : cases) {
+    EXPECT_EQ(find(TextPattern::regex(item.pattern, "test"), item.text), item.found)
+        << item.pattern;
+  }
+}
+
+TEST(TextPattern, WhatIcuWouldReadOtherwiseIsRefused) {
+  for (const char* pattern : {R"(\K)", R"(\X)", R"(\O)", R"(\y)", R"(\N)", R"(\101)", R"(\Q.\E)",
+                              R"([\R])", "(?s)a", "a{2}+", "a{2,}+"}) {
+    try {
+      TextPattern::regex(pattern, "file: part");
+      FAIL() << "no error: " << pattern;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("is not supported")) << pattern;
+    }
+  }
+}
+
 TEST(TextPattern, BrokenExpressionIsRefused) {
   for (const char* pattern : {"[", "(", "a{2,1}", "\\p{Nonsense}", "*"}) {
     try {

@@ -295,18 +295,19 @@ void take_merge(const Json& merge, const std::string& where, ModelTables& tables
 
 }  // namespace
 
+std::string model_type(const JsonObject& json) {
+  if (json.has("type")) return json.text("type");
+  if (json.has("merges")) return "BPE";
+  if (json.has("vocab") && json.at("vocab").is_array()) return "Unigram";
+  return json.has("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
+}
+
 ModelPointer make_model(const Json& json, ModelTables& tables, const std::string& source) {
   const std::string where = source + ": model";
-  const JsonObject object(json, where);
-  if (object.has("type")) return find_row(kModels, object).make(object, tables);
-  // Files written before 2021 leave the type out.
-  const bool is_list = object.has("vocab") && object.at("vocab").is_array();
   Json typed = json;  // small: its tables are elsewhere
-  typed["type"] = object.has("merges")                     ? "BPE"
-                  : is_list                                ? "Unigram"
-                  : object.has("max_input_chars_per_word") ? "WordPiece"
-                                                           : "WordLevel";
-  return make_model(typed, tables, source);
+  typed["type"] = model_type(JsonObject(json, where));
+  const JsonObject object(typed, where);
+  return find_row(kModels, object).make(object, tables);
 }
 
 std::vector<std::string> model_names() { return names_of(kModels); }

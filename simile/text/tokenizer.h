@@ -144,7 +144,7 @@ class Tokenizer {
   std::string to_json() const;
   // Whether those differ from the file's own.
   bool differs_from_file() const;
-  // Whether texts lose their capitals before they are cut into words.
+  // Whether its own parts lower-case texts; "do_lower_case" of other files does not count.
   bool lower_cases() const;
   // All tokens, one a line, in the order of their ids: vocab.txt.
   std::string vocabulary_text() const;

@@ -8,6 +8,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/detail/json.h"
+#include "simile/core/file.h"
 #include "simile/text/detail/tokenizer_document.h"
 #include "simile/text/pre_tokenizer.h"
 #include "simile/text/unicode.h"
@@ -154,39 +155,58 @@ const Json& member_or_null(const Json& root, const char* key) {
   return found == root.end() ? null : *found;
 }
 
-// The JSON object `text`, which is valid, with other values of some members of the top level (as
-// JSON), otherwise byte for byte. Members that it lacks come first.
-std::string replace_members(std::string_view text, std::map<std::string_view, std::string> values) {
+// The JSON object `text`, which is valid, with other values of some members (as JSON), otherwise
+// byte for byte: "name" of the top level, or "name.inner" of an object there. Members that it lacks
+// come first.
+std::string replace_members(std::string_view text, std::map<std::string, std::string> values) {
   constexpr std::string_view kSpace = " \t\n\r";
   std::string result;
-  std::string_view name;  // the last string read
+  std::string_view name;                 // the last string read
+  std::string outer;                     // the member of the top level that is read, with a dot
+  std::map<std::string, size_t> begins;  // of the objects there, in `result`
   size_t copied = 0;
   int64_t depth = 0;
-  bool in_member = false;
+  std::string member;  // whose value is read, which is left out
+  int64_t member_depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (in_member && depth == 1 && (c == ',' || c == '}')) {
-      result += values.at(name);
-      values.erase(name);
+    if (!member.empty() && depth == member_depth && (c == ',' || c == '}')) {
+      result += values.at(member);
+      values.erase(member);
       copied = text.find_last_not_of(kSpace, i - 1) + 1;
-      in_member = false;
+      member.clear();
     }
     if (c == '{' || c == '[') ++depth;
+    if (c == '{' && depth == 2 && member.empty()) {
+      outer = std::string(name) + ".";
+      begins[outer] = result.size() + i + 1 - copied;
+    }
     if (c == '}' || c == ']') --depth;
+    if (depth < 2) outer.clear();
     if (c == '"') {
       const size_t begin = ++i;
       while (text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-      if (!in_member) name = text.substr(begin, i - begin);
-    } else if (c == ':' && depth == 1 && values.count(name) > 0) {
+      if (member.empty()) name = text.substr(begin, i - begin);
+    } else if (c == ':' && member.empty() && (depth == 1 || (depth == 2 && !outer.empty()))) {
+      const std::string found = outer + std::string(name);
+      if (values.count(found) == 0) continue;
       i = text.find_first_not_of(kSpace, i + 1) - 1;
       result += text.substr(copied, i + 1 - copied);
-      in_member = true;
+      member = found;
+      member_depth = depth;
     }
   }
   result += text.substr(copied);
+  const auto insert = [&](size_t at, const std::string& key, const std::string& value) {
+    if (value != "null") result.insert(at, fmt::format("\"{}\":{},", key, value));
+  };
+  for (const auto& [begin, at] : begins) {
+    for (const auto& [key, value] : values) {
+      if (starts_with(key, begin)) insert(at, key.substr(begin.size()), value);
+    }
+  }
   for (const auto& [key, value] : values) {
-    if (value == "null") continue;
-    result.insert(result.find('{') + 1, fmt::format("\"{}\":{},", key, value));
+    if (key.find('.') == std::string::npos) insert(result.find('{') + 1, key, value);
   }
   return result;
 }
@@ -318,24 +338,32 @@ SpecialTokens find_special_tokens(const TokenizerCore& core) {
   return special;
 }
 
-// In transformers 5, BERT's classes make these parts themselves, whatever tokenizer.json says.
-void warn_of_other_parts(const detail::TokenizerFolder& folder, const Json& root,
-                         const TokenizerCore& core, EventSink& events) {
-  const BertTokenizerSettings names = detail::read_bert_settings(folder);
-  const auto& around = core.post_processor.single;
-  const auto is_type = [&](const char* part, const char* type) {
-    const Json& json = member_or_null(root, part);
-    return json.is_object() && json.value("type", Json()) == type;
+bool is_same(const std::vector<TemplatePiece>& left, const std::vector<TemplatePiece>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const TemplatePiece& a, const TemplatePiece& b) {
+                      return a.kind == b.kind && a.id == b.id && a.type_id == b.type_id;
+                    });
+}
+
+// Puts the class's post_processor in the place of that in `root`. Returns whether they differ.
+bool apply_class_template(const detail::TokenizerFolder& folder, const Vocabulary& vocabulary,
+                          Json& root, const std::string& source, EventSink& events) {
+  const Json& given = member_or_null(root, "post_processor");
+  const Json own = detail::class_post_processor(
+      folder, root, [&](const std::string& token) { return vocabulary.find(token); });
+  if (own.is_null()) return false;
+  const auto read = [&](const Json& json) {
+    return detail::make_post_processor(json, vocabulary.size(), source);
   };
-  if (is_type("normalizer", "BertNormalizer") && is_type("pre_tokenizer", "BertPreTokenizer") &&
-      around.size() == 3 && around[0].id == core.vocabulary.find(names.cls_token) &&
-      around[2].id == core.vocabulary.find(names.sep_token)) {
-    return;
-  }
-  events.warning(fmt::format(
-      "{}: its normalizer, pre_tokenizer or post_processor is not that of {} with {} and {} around "
-      "a text, which transformers 5 takes instead; the file counts, as in transformers 4",
-      core.source, folder.name, names.cls_token, names.sep_token));
+  const PostProcessor made = read(given), wanted = read(own);
+  if (is_same(made.single, wanted.single) && is_same(made.pair, wanted.pair)) return false;
+  events.warning(
+      fmt::format("{}: the post_processor is not that of {}, which puts {} and {} around a text; "
+                  "the latter counts, as in transformers 5",
+                  source, folder.name, vocabulary.token(wanted.single.front().id),
+                  vocabulary.token(wanted.single.back().id)));
+  root["post_processor"] = own;
+  return true;
 }
 
 }  // namespace
@@ -383,20 +411,20 @@ std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
                "{}: \"version\" is \"{}\"; only \"1.0\" is known", source, object.text("version"));
   auto core = std::make_shared<TokenizerCore>();
   core->source = source;
-  std::map<std::string_view, std::string> members = {{"padding", "null"}};
+  std::map<std::string, std::string> members = {{"padding", "null"}};
   core->added_tokens = detail::read_added_tokens(member_or_null(root, "added_tokens"), source);
   std::vector<AddedToken> told = core->added_tokens;
-  core->model = detail::make_model(object.at("model"), tables, source);
+  std::vector<std::string> changed;  // members of `root`, as replace_members() names them
   if (beside != nullptr) {
-    for (const std::string& part : detail::apply_settings(*beside, root, source, events)) {
-      members[part == "normalizer" ? "normalizer" : "pre_tokenizer"] =
-          detail::dump_json(root[part], -1);
-    }
-    core->cuts_left = detail::cuts_left(*beside, root);
+    changed = detail::apply_class(*beside, tables, root, source, events);
+    detail::warn_of_ignored(*beside, events);
     detail::add_tokens(*beside, core->added_tokens);
   }
+  core->model = detail::make_model(object.at("model"), tables, source);
+  core->cuts_left =
+      detail::cuts_left(beside != nullptr ? *beside : detail::TokenizerFolder(), root);
   if (!core->cuts_left) members["truncation"] = "null";
-  const bool one_call = beside != nullptr && beside->is_bert();
+  const bool one_call = beside != nullptr && beside->is_rebuilt();
   number_added(core->added_tokens, one_call ? 0 : told.size(), core->model->vocabulary(), source,
                events);
   const auto by_id = [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; };
@@ -404,14 +432,21 @@ std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
   std::stable_sort(core->added_tokens.begin(), core->added_tokens.end(), by_id);
   const Json added = to_entries(core->added_tokens);
   if (added != to_entries(told)) members["added_tokens"] = detail::dump_json(added, -1);
-  core->is_changed = members.size() > (core->cuts_left ? 1 : 2);
-  core->normalizer = detail::make_normalizer(member_or_null(root, "normalizer"), source);
   core->lower_cases = lowers(member_or_null(root, "normalizer"));
+  if (beside != nullptr && beside->lower_case && !core->lower_cases) {
+    Json steps = Json::array({{{"type", "Lowercase"}}});
+    if (const Json& own = member_or_null(root, "normalizer"); !own.is_null()) steps.push_back(own);
+    root["normalizer"] = {{"type", "Sequence"}, {"normalizers", std::move(steps)}};
+    changed.emplace_back("normalizer");
+  }
+  core->normalizer = detail::make_normalizer(member_or_null(root, "normalizer"), source);
   core->pre_tokenizer = detail::make_pre_tokenizer(member_or_null(root, "pre_tokenizer"), source);
   core->vocabulary = join_vocabulary(core->model->vocabulary(), core->added_tokens, source, events);
+  if (beside != nullptr && apply_class_template(*beside, core->vocabulary, root, source, events)) {
+    changed.emplace_back("post_processor");
+  }
   core->post_processor = detail::make_post_processor(member_or_null(root, "post_processor"),
                                                      core->vocabulary.size(), source);
-  if (beside != nullptr && beside->is_bert()) warn_of_other_parts(*beside, root, *core, events);
   core->decoder = detail::make_decoder(member_or_null(root, "decoder"), source);
   core->raw_finder = make_finder(*core, false);
   core->normalized_finder = make_finder(*core, true);
@@ -420,6 +455,13 @@ std::shared_ptr<const TokenizerCore> read_tokenizer_core(std::string_view json,
   for (const AddedToken& token : core->added_tokens) {
     if (token.special) core->is_special[token.id] = 1;
   }
+  for (const std::string& member : changed) {
+    const size_t dot = member.find('.');
+    const Json& outer = root.at(member.substr(0, dot));
+    members[member] =
+        detail::dump_json(dot == std::string::npos ? outer : outer.at(member.substr(dot + 1)), -1);
+  }
+  core->is_changed = members.size() > (core->cuts_left ? 1 : 2);
   core->document = replace_members(json, std::move(members));
   return core;
 }

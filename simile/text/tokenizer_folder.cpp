@@ -15,12 +15,6 @@
 namespace simile::detail {
 namespace {
 
-constexpr const char* kBertClasses[] = {
-    "BertTokenizer",     "DistilBertTokenizer",       "ElectraTokenizer",
-    "ConvBertTokenizer", "MobileBertTokenizer",       "LayoutLMTokenizer",
-    "LxmertTokenizer",   "SqueezeBertTokenizer",      "DPRQuestionEncoderTokenizer",
-    "MPNetTokenizer",    "DPRContextEncoderTokenizer"};
-
 // Classes with rules in Python (MeCab, jieba ...), which count even beside a tokenizer.json.
 constexpr const char* kOwnSplitting[] = {
     "BertJapaneseTokenizer", "BertTokenizerLegacy", "BertweetTokenizer",  "BioGptTokenizer",
@@ -115,10 +109,7 @@ void check_settings(const TokenizerFolder& folder) {
   }
   const bool has_code = json.has("auto_map") && (!json.at("auto_map").is_object() ||
                                                  json.at("auto_map").contains("AutoTokenizer"));
-  const bool is_known = folder.is_bert() ||
-                        std::any_of(std::begin(kModelClasses), std::end(kModelClasses),
-                                    [&](const auto& row) { return folder.name == row.second; }) ||
-                        folder.name == "PreTrainedTokenizer" || folder.name == "GPT2Tokenizer";
+  const bool is_known = folder.is_rebuilt() || folder.name == "PreTrainedTokenizer";
   SIMILE_CHECK(!has_code || is_known, ErrorKind::kInput,
                "{}: \"auto_map\" names Python code of the model's own for its tokenizer (class "
                "\"{}\"), which Simile does not run; use a model with a tokenizer of transformers",
@@ -174,23 +165,18 @@ std::vector<AddedToken> read_token_list(const TokenizerFolder& folder, const cha
 }
 
 // Named special tokens, then those whose names only the model knows, then the rest.
-std::vector<AddedToken> read_special(const TokenizerFolder& folder) {
+std::vector<AddedToken> read_special(const TokenizerFolder& folder, bool beside_document) {
   std::vector<AddedToken> tokens;
-  const BertTokenizerSettings names =
-      folder.is_bert() ? read_bert_settings(folder) : BertTokenizerSettings();
-  const std::map<std::string, std::string> defaults = {{"unk_token", names.unk_token},
-                                                       {"sep_token", names.sep_token},
-                                                       {"pad_token", names.pad_token},
-                                                       {"cls_token", names.cls_token},
-                                                       {"mask_token", names.mask_token}};
   const Json& settings = folder.settings;
-  for (const std::string key : kNamed) {
+  for (const char* key : kNamed) {
     const Json given = settings.value(key, Json());
-    const auto fallback = defaults.find(key);
-    if (given.is_null() && (!folder.is_bert() || fallback == defaults.end())) continue;
+    const bool is_object = given.is_object();
     tokens.push_back(
-        read_token(given.is_null() ? Json(fallback->second) : given, folder.source + ": " + key));
-    tokens.back().lstrip |= folder.is_mpnet() && key == "mask_token" && !given.is_object();
+        read_token(is_object ? given : Json(folder.token(key)), folder.source + ": " + key));
+    // In these classes a mask takes the white space before it.
+    const bool strips =
+        folder.kind == TokenizerKind::kMpnet || folder.kind == TokenizerKind::kCamembert;
+    tokens.back().lstrip |= strips && ends_with(key, "mask_token") && !is_object;
   }
   for (const auto& item : settings.items()) {
     const bool is_named =
@@ -204,6 +190,12 @@ std::vector<AddedToken> read_special(const TokenizerFolder& folder) {
     tokens.insert(tokens.end(), more.begin(), more.end());
     if (!more.empty()) break;
   }
+  const bool has_more = settings.contains(kMore[0]) || settings.contains(kMore[1]);
+  if (folder.kind == TokenizerKind::kCamembert && beside_document && !has_more) {
+    for (const char* name : {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"}) {
+      tokens.push_back(read_token(name, folder.source));
+    }
+  }
   for (AddedToken& token : tokens) token.special = true;
   tokens.erase(std::remove_if(tokens.begin(), tokens.end(),
                               [](const AddedToken& token) { return token.content.empty(); }),
@@ -213,9 +205,20 @@ std::vector<AddedToken> read_special(const TokenizerFolder& folder) {
 
 }  // namespace
 
-bool TokenizerFolder::is_bert() const {
-  return std::find(std::begin(kBertClasses), std::end(kBertClasses), name) !=
-         std::end(kBertClasses);
+std::string TokenizerFolder::token(const char* key) const {
+  const std::map<std::string, std::string> defaults = default_tokens(kind);
+  const auto found = defaults.find(key);
+  return read_token_name(JsonObject(settings, source), key,
+                         found == defaults.end() ? "" : found->second);
+}
+
+const std::vector<const char*>& sentence_file_names() {
+  static const std::vector<const char*> names = {
+      "sentence_bert_config.json",       "sentence_roberta_config.json",
+      "sentence_distilbert_config.json", "sentence_camembert_config.json",
+      "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+      "sentence_xlnet_config.json"};
+  return names;
 }
 
 TokenizerFolder read_tokenizer_folder(const std::string& folder, const std::string& fallback) {
@@ -224,7 +227,15 @@ TokenizerFolder read_tokenizer_folder(const std::string& folder, const std::stri
   read.settings = read_object(read.source);
   read.name = class_of(read.settings, read.source, folder);
   if (read.name.empty()) read.name = fallback;
+  read.kind = tokenizer_kind(read.name);
   check_settings(read);
+  for (const char* name : sentence_file_names()) {
+    const std::string path = join_path(folder, name);
+    if (!file_exists(path)) continue;
+    const Json sentences = read_object(path);
+    read.lower_case = JsonObject(sentences, path).flag_or("do_lower_case", false);
+    break;
+  }
   std::set<std::string> special;  // as far as added_tokens.json goes by it
   for (const char* key : kMore) {
     for (const AddedToken& token : read_token_list(read, key)) special.insert(token.content);
@@ -243,7 +254,8 @@ TokenizerFolder read_tokenizer_folder(const std::string& folder, const std::stri
     }
     read.settings[item.key()] = value;
   }
-  const std::vector<AddedToken> named = read_special(read);
+  const bool beside_document = file_exists(join_path(folder, "tokenizer.json"));
+  const std::vector<AddedToken> named = read_special(read, beside_document);
   for (const char* key : kNamed) {
     const Json token = read.settings.value(key, Json());
     if (!token.is_null()) special.insert(read_token(token, read.source).content);
@@ -253,9 +265,14 @@ TokenizerFolder read_tokenizer_folder(const std::string& folder, const std::stri
                                  [&, &content = token.content](const AddedToken& other) {
                                    return other.content == content;
                                  });
-    read.tokens.push_back({token, false});
+    read.tokens.push_back({token, false, true});
   }
-  for (const AddedToken& token : named) read.tokens.push_back({token, true});
+  for (const AddedToken& token : named) {
+    const bool is_object = std::any_of(std::begin(kNamed), std::end(kNamed), [&](const char* key) {
+      return read.settings.value(key, Json()).is_object() && read.token(key) == token.content;
+    });
+    read.tokens.push_back({token, true, is_object && !beside_document});
+  }
   return read;
 }
 
@@ -263,40 +280,12 @@ void check_reads_vocabulary(const TokenizerFolder& folder) {
   SIMILE_CHECK(folder.is_bert(), ErrorKind::kInput,
                "{}: tokenizer_class \"{}\" with vocab.txt is not supported; known are {}. Save the "
                "tokenizer as tokenizer.json",
-               folder.source, folder.name, fmt::join(kBertClasses, ", "));
+               folder.source, folder.name,
+               fmt::join(tokenizer_classes(TokenizerKind::kBert), ", "));
 }
 
-std::vector<std::string> apply_settings(const TokenizerFolder& folder, Json& root,
-                                        const std::string& source, EventSink& events) {
-  std::vector<std::string> changed;
+void warn_of_ignored(const TokenizerFolder& folder, EventSink& events) {
   const JsonObject json(folder.settings, folder.source);
-  const auto set = [&](const char* part, const char* key, const Json& value, const char* named) {
-    if (root[part].value(key, Json()) == value) return;
-    events.warning(
-        fmt::format("{}: \"{}\" of the {} is {}, but {} says {} (\"{}\"{}); the latter counts, as "
-                    "in transformers",
-                    source, key, part, root[part].value(key, Json()).dump(),
-                    file_exists(folder.source) ? folder.source : "the tokenizer's class",
-                    value.dump(), named, json.has(named) ? "" : ", by default"));
-    root[part][key] = value;
-    if (changed.empty() || changed.back() != part) changed.emplace_back(part);
-  };
-  const auto is = [&](const char* part, const char* type) {
-    return root.contains(part) && root[part].is_object() &&
-           root[part].value("type", Json()) == type;
-  };
-  if (folder.is_bert() && is("normalizer", "BertNormalizer")) {
-    set("normalizer", "lowercase", json.flag_or("do_lower_case", true), "do_lower_case");
-    set("normalizer", "strip_accents",
-        json.has("strip_accents") ? Json(json.flag_or("strip_accents", false)) : Json(),
-        "strip_accents");
-    set("normalizer", "handle_chinese_chars", json.flag_or("tokenize_chinese_chars", true),
-        "tokenize_chinese_chars");
-  }
-  if (folder.name == "RobertaTokenizer" && is("pre_tokenizer", "ByteLevel")) {
-    set("pre_tokenizer", "add_prefix_space", json.flag_or("add_prefix_space", false),
-        "add_prefix_space");
-  }
   const bool keeps_words = json.has("never_split") && !json.at("never_split").empty();
   if (folder.is_bert() && (keeps_words || !json.flag_or("do_basic_tokenize", true))) {
     events.warning(
@@ -304,17 +293,16 @@ std::vector<std::string> apply_settings(const TokenizerFolder& folder, Json& roo
                     "tokenizers of transformers do",
                     folder.source));
   }
-  return changed;
 }
 
 void add_tokens(const TokenizerFolder& folder, std::vector<AddedToken>& added) {
   // Ids of added_tokens.json that tokenizer.json gives to a token of its own are not followed.
-  // Where all tokens are listed, BERT's classes number those first.
+  // Where all tokens are listed, classes that are rebuilt number those first.
   std::set<int32_t> taken;
   std::vector<AddedToken> later;
   if (!folder.settings.contains("added_tokens_decoder")) {
     for (const AddedToken& token : added) taken.insert(token.id);
-  } else if (folder.is_bert()) {
+  } else if (folder.is_rebuilt()) {
     added.swap(later);
   }
   const auto add = [&](const TokenizerFolder::Token& token) {
@@ -323,7 +311,7 @@ void add_tokens(const TokenizerFolder& folder, std::vector<AddedToken>& added) {
     });
     if (known == added.end()) {
       added.push_back(token.token);
-    } else if (!token.is_default) {
+    } else if (token.sets_flags) {
       const int32_t id = known->id;
       *known = token.token;
       known->id = id;
@@ -332,11 +320,11 @@ void add_tokens(const TokenizerFolder& folder, std::vector<AddedToken>& added) {
   for (const auto& token : folder.tokens) {
     if (!token.is_default && taken.count(token.token.id) == 0) add(token);
   }
-  if (folder.is_bert()) {
+  if (folder.is_rebuilt()) {
     std::stable_sort(added.begin(), added.end(),
                      [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
   }
-  for (AddedToken& token : later) add({std::move(token), true});
+  for (AddedToken& token : later) add({std::move(token), true, false});
   for (const auto& token : folder.tokens) {
     if (token.is_default) add(token);
   }

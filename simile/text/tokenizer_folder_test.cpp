@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokenizers of folders with files of older and newer versions. Ids are those of AutoTokenizer of
 // transformers 5.24; tools/conformance/random_folders.py compares hundreds of random folders.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -124,13 +125,25 @@ TEST_F(TokenizerFolderFiles, SettingsOfTheConfigurationCountOverTokenizerJson) {
   EXPECT_EQ(Tokenizer::load(folder_).encode("A").ids, (Ids{2, 5, 3}));
 }
 
+// As sentence-transformers 6 does it: special tokens in texts stay, and no sigma becomes final.
+TEST_F(TokenizerFolderFiles, ALowercaseComesFirstWhereSentenceTransformersAsksForIt) {
+  write({{"tokenizer_config.json", {{"do_lower_case", false}}},
+         {"sentence_bert_config.json", {{"do_lower_case", true}}}},
+        vocabulary("\u03C3\n\u03C2\n"));
+  const Tokenizer tokenizer = Tokenizer::load(folder_);
+  EXPECT_EQ(tokenizer.encode("CAT [SEP] A \u03A3").ids, (Ids{2, 31, 3, 5, 32, 3}));
+  EXPECT_FALSE(tokenizer.lower_cases()) << "by itself";
+  EXPECT_EQ(Tokenizer::parse(tokenizer.to_json(), "saved").encode("CAT").ids, (Ids{2, 31, 3}));
+  write({{"sentence_roberta_config.json", {{"do_lower_case", true}}}});
+  EXPECT_TRUE(Tokenizer::load(folder_).lower_cases());
+}
+
 class Warnings : public EventSink {
  public:
   void warning(const std::string& message) override { text += message + "\n"; }
   std::string text;
 };
 
-// transformers 5 makes them by the class, transformers 4 reads tokenizer.json.
 TEST_F(TokenizerFolderFiles, PartsThatAreNotThoseOfTheClassAreWarnedOf) {
   write({});
   Json document = Json::parse(Tokenizer::load(folder_).to_json());
@@ -142,18 +155,19 @@ TEST_F(TokenizerFolderFiles, PartsThatAreNotThoseOfTheClassAreWarnedOf) {
     return told.text;
   };
   EXPECT_EQ(warnings({}, document), "");
-  const auto around = HasSubstr("is not that of BertTokenizer with [CLS] and [SEP] around a text");
   for (const char* part : {"normalizer", "pre_tokenizer", "post_processor"}) {
     Json other = document;
     other[part] = nullptr;
-    EXPECT_THAT(warnings({}, other), around) << part;
+    EXPECT_THAT(warnings({}, other),
+                HasSubstr(fmt::format("the {} is not that of BertTokenizer", part)));
+    EXPECT_EQ(Tokenizer::load(folder_).encode("A \u00E9 cat").ids, (Ids{2, 5, 9, 31, 3})) << part;
     EXPECT_EQ(
         warnings({{"tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}}}},
                  other),
         "");
   }
   EXPECT_THAT(warnings({{"special_tokens_map.json", {{"cls_token", "[SEP]"}}}}, document),
-              HasSubstr("with [SEP] and [SEP] around a text"));
+              HasSubstr("puts [SEP] and [SEP] around a text"));
   document["version"] = "2.0";
   write({});
   write_file_atomic(join_path(folder_, "tokenizer.json"), document.dump());

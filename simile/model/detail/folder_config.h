@@ -48,6 +48,10 @@ void read_modules(const std::string& path, const std::vector<ModuleEntry>& list,
 // tokenizer_config.json in the encoder's folder.
 void read_text_limits(const std::string& encoder_folder, ModelSettings& settings);
 
+// max_length from "truncation" of a tokenizer.json, if it is set: for tables, which
+// sentence-transformers reads with that file alone.
+void read_truncation(const std::string& tokenizer, ModelSettings& settings);
+
 // Prompts, similarity and dimensions from config_sentence_transformers.json, where it exists.
 void read_sentence_config(const std::string& path, ModelSettings& settings);
 

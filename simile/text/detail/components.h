@@ -56,6 +56,8 @@ std::vector<JsonStream> model_streams(const std::string& source, ModelTables& ta
 // A JSON null gives a null pointer (no such step).
 std::unique_ptr<const Normalizer> make_normalizer(const Json& json, const std::string& source);
 std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const Json& json, const std::string& source);
+// The "type" of a model; files written before 2021 leave it out, and their other members tell.
+std::string model_type(const JsonObject& json);
 // `tables` holds the members that model_streams() took out of the JSON; they are moved from.
 std::unique_ptr<const TokenModel> make_model(const Json& json, ModelTables& tables,
                                              const std::string& source);

@@ -38,7 +38,7 @@ struct TokenizerCore {
   SpecialTokens special;
   bool cuts_left = false;    // texts that are too long
   bool is_changed = false;   // by the files beside a tokenizer.json
-  bool lower_cases = false;  // the normaliser does
+  bool lower_cases = false;  // the tokenizer's own normaliser does
 
   // Replaces `tokens` by those of `text`; with a limit, tokens beyond it may be left out.
   void tokenize(std::string_view text, bool tracked, size_t limit, TextTokens& tokens) const;
