@@ -191,7 +191,7 @@ TEST_F(DistillSlow, RefusesStudentsThatCannotBe) {
   refuses("--teacher $M --data texts.txt --student 0", 2, "at least 1");
   refuses("--teacher table --data texts.txt --student 1", 2, "has no layers");
   refuses("--teacher $M --data texts.txt --student nowhere", 3, "'nowhere' is neither a path");
-  refuses("--teacher $M --data texts.txt --student 1 --dims 8", 2, "of a static student");
+  refuses("--teacher $M --data texts.txt --student 1 --dims 8", 2, "goes with --student static");
   refuses("--teacher $M --data texts.txt --dims 4096", 2, "4096 dimensions are asked for");
   refuses("--teacher $M --data texts.txt --test pairs.tsv", 2, "is not a task file");
   write("d/recipe.yaml", "name: mine\n");
@@ -201,6 +201,26 @@ TEST_F(DistillSlow, RefusesStudentsThatCannotBe) {
   refuses("--teacher $M --data texts.txt", 2, "'d' holds a run");
   EXPECT_EQ(
       shell("simile distill --teacher $M --data texts.txt --out d --epochs 1 --overwrite").code, 0);
+}
+
+TEST_F(DistillSlow, AStoppedRunGoesOnToTheSameReducedModelWhichAnotherRunRemoves) {
+  const std::string distill =
+      "simile distill --teacher $M --data texts.txt --epochs 400 --dims 8 --quiet --out ";
+  ASSERT_EQ(shell(distill + "whole").code, 0);
+  const Outcome cut = shell("timeout --preserve-status -s TERM 2 " + distill + "cut");
+  if (cut.code != 0) {
+    EXPECT_THAT(cut.err, HasSubstr("add --resume to go on"));
+  }
+  EXPECT_EQ(shell(distill + "cut --resume").code, 0);
+  for (const char* file : {"model.safetensors", "tokenizer.json"}) {
+    EXPECT_EQ(read_file(path(std::string("cut/reduced/") + file)),
+              read_file(path(std::string("whole/reduced/") + file)))
+        << file;
+  }
+  ASSERT_EQ(
+      shell("simile distill --teacher $M --data texts.txt --epochs 1 --out cut --overwrite").code,
+      0);
+  EXPECT_FALSE(folder_exists(path("cut/reduced")));
 }
 
 #endif

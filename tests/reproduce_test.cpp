@@ -196,8 +196,8 @@ TEST_F(ReproduceTest, WhatIsFinishedIsShownWithoutTraining) {
   EXPECT_EQ(shown["rows"][0]["cells"][0]["problem"], "not run yet");
   EXPECT_EQ(shown["rows"][0]["cells"][1]["problem"], "not at hand: absent");
   EXPECT_THAT(shell("simile reproduce tiny.yaml --data sets --runs 2 --out table --show").out,
-              AllOf(HasSubstr("First: not run yet"),
-                    HasSubstr("Second: 1 of 2 seeds; the others: not run yet")));
+              AllOf(HasSubstr("First (rho): not run yet"),
+                    HasSubstr("Second (rho): 1 of 2 seeds; the others: not run yet")));
   EXPECT_FALSE(folder_exists(path("table/rail/first/run-1")));
   EXPECT_FALSE(shown["rows"][1]["cells"][0].contains("interval"));
   const Json cell = reproduce("--runs 2 --out table --show --intervals", 0)["rows"][1]["cells"][0];

@@ -155,7 +155,7 @@ TEST_F(TrainCommandTest, AResumeNamesWhatIsNotAsItWasAndOverwritingKeepsWhatIsRe
 }
 
 TEST_F(TrainCommandTest, SeedsEndWithTheMeanAndDeviationOfTheirGains) {
-  run(train("--output start stages.0.steps=1"));
+  run(train("--output start stages.0.steps=1 stages.0.learning_rate=1e-12"));
   const Outcome outcome =
       run(train("--output seeds runs=2 --json architecture= tokenizer= model=start/model"));
   const Json document = Json::parse(outcome.out);
@@ -169,6 +169,14 @@ TEST_F(TrainCommandTest, SeedsEndWithTheMeanAndDeviationOfTheirGains) {
   EXPECT_NEAR(verdict["gains"][0]["difference"], (first + second) / 2, 1e-12);
   EXPECT_NEAR(verdict["gains"][0]["deviation"], std::abs(first - second) / std::sqrt(2.0), 1e-12);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("seed 1: verdict: "), HasSubstr("seed 2: verdict: ")));
+}
+
+TEST_F(TrainCommandTest, SeedsOfAStaticModelGoOnWhereOnlyTheirResultsLack) {
+  const std::string line = train_recipe("variant=static stages.0.steps=2 runs=2 --output tables");
+  run(line);
+  run("rm tables/results.json");
+  run(line + " --resume");
+  run("simile check --run tables");
 }
 
 #else

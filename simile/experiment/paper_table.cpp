@@ -43,9 +43,8 @@ std::string folder_name(const std::string& label) {
 void check_known(const ConfigNode& place, const std::string& key, const std::string& name,
                  const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  const std::string nearest = nearest_name(name, names);
-  fail_at(place, "{}: there is no '{}'{}; the table has {}", key, name,
-          nearest.empty() ? "" : "; did you mean '" + nearest + "'?", fmt::join(names, ", "));
+  fail_at(place, "{}: there is no '{}'{}; the table has {}", key, name, did_you_mean(name, names),
+          fmt::join(names, ", "));
 }
 
 void check_new(const ConfigNode& place, const std::string& what, const std::string& name,
@@ -383,11 +382,10 @@ std::string find_table(const std::string& name) {
   if (std::find(names.begin(), names.end(), name) != names.end()) {
     return join_path(table_folder(), name + ".yaml");
   }
-  const std::string nearest = nearest_name(name, names);
   throw_error(
       ErrorKind::kUsage,
       "there is no table '{}'{}; there are {}; give your own table by its file (docs/reproduce.md)",
-      name, nearest.empty() ? "" : " (did you mean '" + nearest + "'?)", fmt::join(names, ", "));
+      name, did_you_mean(name, names), fmt::join(names, ", "));
 }
 
 }  // namespace simile

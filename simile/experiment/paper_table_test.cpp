@@ -88,7 +88,7 @@ TEST_F(PaperTableTest, ASetMayTakeTheRecipeOfAnotherTable) {
 TEST_F(PaperTableTest, WhatIsWrongIsNamedWithItsLine) {
   const std::string row = "rows: [{label: R}]\n";
   expect_refused(kSets + "rows:\n  - {label: R}\n  - {label: S, papper: 3}\n",
-                 "table.yaml:7: unknown key 'papper', did you mean 'paper'?");
+                 "table.yaml:7: unknown key 'papper' (did you mean 'paper'?)");
   expect_refused(kSets + "rows:\n  - {paper: 3}\n", "table.yaml:6: 'label' is missing");
   expect_refused(kSets + "rows: [{label: R, paper: [1, 2]}]\n", "2 figures for 1 columns");
   expect_refused(kSets + "rows: [{label: R, paper: high}]\n", "should be a number, found 'high'");

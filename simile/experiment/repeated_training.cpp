@@ -55,7 +55,7 @@ size_t find_best(const TrainOptions& options, const std::vector<TrainResult>& ru
   }
   for (size_t i = 1; i < runs.size(); ++i) {
     const std::optional<double>&value = runs[i].selected_value, &record = runs[best].selected_value;
-    if (value && (!record || (is_loss ? *value < *record : *value > *record))) best = i;
+    if (value && (!record || is_better(*value, *record, is_loss))) best = i;
   }
   return best;
 }
@@ -204,7 +204,7 @@ class RepeatedTraining {
     if (!has_folds()) {
       best = find_best(options_, runs_);
       result.model_path = folder_.model_path();
-      AtomicFolder copy(result.model_path, "config.json");
+      AtomicFolder copy(result.model_path, "modules.json");
       std::error_code error;
       std::filesystem::copy(runs_[*best].model_path, copy.path(),
                             std::filesystem::copy_options::recursive, error);

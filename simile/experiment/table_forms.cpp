@@ -63,7 +63,7 @@ std::string our_figure(const TableColumn& column, const TableCell& cell) {
 
 std::string table_head(const Reproduction& result) {
   const ReproduceOptions& options = result.options;
-  std::string head = fmt::format("{} {}", options.runs, options.runs == 1 ? "seed" : "seeds");
+  std::string head = counted(options.runs, "seed");
   if (!result.model.empty()) head = fmt::format("from {}, {}", result.model, head);
   if (!result.settings.empty()) head += fmt::format(", settings '{}'", result.settings);
   if (!result.table.reference.empty()) {
@@ -112,8 +112,8 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
   const TableColumn& column = result.table.columns[judged.column];
   std::vector<std::string> parts;
   if (judged.seeds > 0) {
-    parts.push_back(fmt::format("{}, {} {}", signed_figure(column, judged.difference), judged.seeds,
-                                judged.seeds == 1 ? "seed" : "seeds"));
+    parts.push_back(fmt::format("{}, {}", signed_figure(column, judged.difference),
+                                counted(judged.seeds, "seed")));
     if (judged.better == Better::kLower) parts.emplace_back("lower is better");
   }
   if (judged.t_test) {
@@ -139,8 +139,8 @@ std::string claim_figures(const Reproduction& result, const JudgedClaim& judged)
 
 std::string correction_words(const Reproduction& result) {
   return fmt::format(
-      "Verdicts: p corrected for {} {} (Benjamini-Hochberg), and the interval over the examples.",
-      result.tests, result.tests == 1 ? "test" : "tests");
+      "Verdicts: p corrected for {} (Benjamini-Hochberg), and the interval over the examples.",
+      counted(result.tests, "test"));
 }
 
 // A row for each judged claim, a column for each of the table's: "+0.20 [+0.10, +0.30] **holds**".
@@ -168,7 +168,14 @@ TableRows claim_matrix(const Reproduction& result) {
   return grid;
 }
 
-// The claims that no seed can judge, a line for each reason; without columns where it is so on all.
+// "CoSENT (CQA-A MAP, CQA-B MAP)"; the label alone where it is about all columns.
+std::string with_columns(const Reproduction& result, const std::string& label,
+                         const std::vector<std::string>& columns) {
+  if (columns.size() == result.table.columns.size()) return label;
+  return fmt::format("{} ({})", label, fmt::join(columns, ", "));
+}
+
+// The claims that no seed can judge, a line for each reason.
 std::string unjudged_claims(const Reproduction& result) {
   std::map<std::string, std::map<size_t, std::vector<std::string>>> unjudged;  // reason, claim
   for (const JudgedClaim& judged : result.claims) {
@@ -179,9 +186,7 @@ std::string unjudged_claims(const Reproduction& result) {
   for (const auto& [reason, columns_of] : unjudged) {
     std::vector<std::string> names;
     for (const auto& [claim, columns] : columns_of) {
-      const bool is_on_all = columns.size() == result.table.columns.size();
-      names.push_back(result.table.claims[claim].text +
-                      (is_on_all ? "" : fmt::format(" ({})", fmt::join(columns, ", "))));
+      names.push_back(with_columns(result, result.table.claims[claim].text, columns));
     }
     text += fmt::format("\nUndecided, because {}: {}.\n", reason, fmt::join(names, "; "));
   }
@@ -194,6 +199,7 @@ std::vector<std::string> table_remarks(const Reproduction& result) {
   for (size_t r = 0; r < result.table.rows.size(); ++r) {
     const TableRow& row = result.table.rows[r];
     std::vector<std::string> told;
+    std::map<std::string, std::vector<std::string>> columns_of;  // each problem's
     for (size_t c = 0; c < result.table.columns.size(); ++c) {
       const TableCell& cell = result.cells[r][c];
       if (cell.start_kept > 0) {
@@ -213,9 +219,10 @@ std::vector<std::string> table_remarks(const Reproduction& result) {
           cell.values.empty() ? ""
                               : fmt::format("{} of {} seeds; the others: ", cell.values.size(),
                                             result.options.runs);
-      const std::string problem =
-          fmt::format("{}: {}{}", row.label, there, shorten(cell.problem, 400));
-      if (std::count(told.begin(), told.end(), problem) == 0) told.push_back(problem);
+      columns_of[there + shorten(cell.problem, 400)].push_back(result.table.columns[c].label);
+    }
+    for (const auto& [problem, columns] : columns_of) {
+      told.push_back(fmt::format("{}: {}", with_columns(result, row.label, columns), problem));
     }
     remarks.insert(remarks.end(), told.begin(), told.end());
     if (!row.absent.empty()) remarks.push_back(fmt::format("{}: {}", row.label, row.absent));

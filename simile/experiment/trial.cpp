@@ -6,6 +6,7 @@
 
 #include "simile/core/check.h"
 #include "simile/core/file.h"
+#include "simile/train/selection.h"
 
 namespace simile {
 namespace {
@@ -95,7 +96,7 @@ bool has_stopped(const SelectedValues& values, const StopRule& rule) {
 
 bool TrialJudge::is_better(double value, double than) const {
   if (!std::isfinite(value)) return false;
-  return !std::isfinite(than) || (lower_is_better_ ? value < than : value > than);
+  return !std::isfinite(than) || simile::is_better(value, than, lower_is_better_);
 }
 
 std::optional<double> TrialJudge::best_of(const SelectedValues& values, size_t count) const {

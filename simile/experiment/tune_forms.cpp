@@ -88,14 +88,19 @@ std::string head_line(const Tuning& tuning) {
   if (first.origin == "recipe" && first.value) {
     line += fmt::format("; the recipe as it is {}", tuning.show(*first.value));
   }
+  const bool has_start = !best.values.empty() && best.values.front().step == 0;
+  if (has_start &&
+      !is_better(*best.value, best.values.front().value, tuning.plan.lower_is_better)) {
+    line += "; NOTHING WAS GAINED: that is the value before the first step";
+  }
   return line;
 }
 
 std::string effect_words(const Tuning& tuning) {
   return fmt::format(
-      "Share of variance: how much of the surrogate's mean over the space varies with the setting "
-      "alone. Length scale: of the Gaussian process, the range is 1; short is quick to change. "
-      "Noise of a trial: {}.",
+      "Share of variance: the part of the predicted score's variance that the setting explains "
+      "alone. Length scale: how far the setting must move to change the score (1: its whole "
+      "range). Noise of a trial: {}.",
       tuning.show(tuning.noise));
 }
 

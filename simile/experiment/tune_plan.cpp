@@ -16,6 +16,7 @@
 #include "simile/train/option_rules.h"
 #include "simile/train/read_recipe.h"
 #include "simile/train/selection.h"
+#include "simile/train/start_model.h"
 
 namespace simile {
 namespace {
@@ -154,7 +155,12 @@ class PlanReader {
     read_space(space);
     TunePlan plan{options.name,        recipe_, settings_, SearchSpace(list_), tuned_,
                   direction_ == "min", {}};
-    plan.own = own_point(plan, options);
+    TrainOptions rated = options;
+    if (!options.model.empty()) {
+      const ModelFolder start = open_model_folder(options.model, silent_events());
+      choose_learning_rates(start.settings.encoder, rated, silent_events());
+    }
+    plan.own = own_point(plan, options, rated);
     return plan;
   }
 
@@ -356,12 +362,14 @@ class PlanReader {
     check_range(node);
   }
 
-  std::optional<SearchPoint> own_point(const TunePlan& plan, const TrainOptions& options) const {
+  // `rated`: with the learning rates that the recipe leaves to the kind of model.
+  std::optional<SearchPoint> own_point(const TunePlan& plan, const TrainOptions& options,
+                                       const TrainOptions& rated) const {
     const std::string own = options_to_json(options);
     SearchPoint point(plan.space.size());
     for (size_t i = 0; i < point.size(); ++i) {
       if (!plan.space.has_setting(i, point)) continue;
-      point[i] = tuned_[i].choices.empty() ? own_number(tuned_[i].path, options)
+      point[i] = tuned_[i].choices.empty() ? own_number(tuned_[i].path, rated)
                                            : own_choice(i, own, options);
       if (!point[i]) return std::nullopt;
     }

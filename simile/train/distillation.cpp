@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kStartFolder = "start";
+constexpr const char* kReducedFolder = "reduced";
 constexpr const char* kRecipeFile = "recipe.yaml";
 constexpr const char* kMadeBy = "# What `simile distill` trained.";  // the recipe's first words
 
@@ -37,10 +38,11 @@ std::string lasting_name(const std::string& model) {
 std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 void check_distillation(const DistillationOptions& options, bool overwrite) {
-  SIMILE_CHECK(overwrite || !file_exists(join_path(options.output, "run.json")), ErrorKind::kUsage,
-               "'{0}' holds a run; give another output, add --overwrite to replace it, or go on "
-               "with it: simile train {0} --resume",
-               options.output);
+  SIMILE_CHECK(
+      overwrite || !file_exists(join_path(options.output, "run.json")), ErrorKind::kUsage,
+      "'{}' holds a run; add --resume to go on with it, --overwrite to replace it, or give "
+      "another output",
+      options.output);
   // Without a run, a recipe of our own is what a failed start left.
   const std::string recipe = join_path(options.output, kRecipeFile);
   SIMILE_CHECK(overwrite || !file_exists(recipe) || starts_with(read_file(recipe), kMadeBy),
@@ -62,9 +64,10 @@ void check_distillation(const DistillationOptions& options, bool overwrite) {
                options.data);
   SIMILE_CHECK(file_exists(options.data), ErrorKind::kInput, "cannot open '{}': it is not there",
                options.data);
-  SIMILE_CHECK(options.dimensions == 0 || student_kind(options.student) == StudentKind::kStatic,
-               ErrorKind::kUsage,
-               "dimensions are of a static student; others have those of their model");
+  SIMILE_CHECK(
+      options.dimensions == 0 || student_kind(options.student) == StudentKind::kStatic,
+      ErrorKind::kUsage,
+      "--dims goes with --student static; another student has the dimensions of its model");
 }
 
 std::string data_of(const DistillationOptions& options) {
@@ -137,6 +140,7 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
   if (named.filename().empty()) named = named.parent_path();
   const std::string name = named.filename().string();
   make_folders(options.output);
+  fs::remove_all(join_path(options.output, kReducedFolder));  // of the weights before
   write_file_atomic(
       path,
       fmt::format("{10} Change it and train again:\n"
@@ -157,7 +161,7 @@ std::string prepare_distillation(const DistillationOptions& options, bool overwr
 std::optional<std::string> reduce_student(const DistillationOptions& options,
                                           const std::string& model, EventSink& events) {
   if (options.dimensions == 0) return std::nullopt;
-  const std::string reduced = join_path(options.output, "reduced");
+  const std::string reduced = join_path(options.output, kReducedFolder);
   save_reduced_table(model, reduced, options.dimensions, events);
   return reduced;
 }

@@ -32,7 +32,8 @@ struct DistillationOptions {
 // learns the directions of the teacher's vectors if its own have the same size, else the teacher's
 // cosines. Paths in it are absolute, except that of start/. Returns its path.
 //
-// Errors: kUsage for an output that holds a run (unless `overwrite`), columns of no table, a
+// Errors: kUsage for an output that holds a run (unless `overwrite`, which
+// a run that goes on needs too), columns of no table, a
 // student that is none of the three, dimensions of a student that is not static, epochs or a
 // learning rate that are not above 0; those of save_shortened_model() and save_token_table().
 std::string prepare_distillation(const DistillationOptions& options, bool overwrite,

@@ -257,6 +257,11 @@ NegativeMiner::Negatives NegativeMiner::choose(size_t objective, int64_t epoch) 
                  fmt::format("mine/{}/objective {}/{}", options_.name, objective, epoch));
   const MinedNegatives mined = mine_negatives(
       plan, score_by_vectors(vectors, plan, mining_metric(similarity)), options, seed);
+  SIMILE_CHECK(mined.counts.negatives > 0 || !options.as_pairs(), ErrorKind::kInput,
+               "stage '{}', objective {}: `mine` found no negative for any of {} anchors among {} "
+               "texts; widen its range or its limits, or leave `mine` out",
+               options_.name, options_.objective_name(objective), mined.counts.anchors,
+               plan.candidates);
   Negatives negatives;
   for (const auto& hits : mined.negatives) {
     negatives.emplace_back();
@@ -264,12 +269,20 @@ NegativeMiner::Negatives NegativeMiner::choose(size_t objective, int64_t epoch) 
   }
   const int64_t drawn =
       options.as_pairs() ? 0 : fill_negatives(plan, options.wanted(), seed, negatives);
-  events_.info(
-      fmt::format("stage '{}', objective {}: {} negatives mined for {} anchors among {} texts, {} "
-                  "more drawn at random; mean score of positives {:.4f}, of negatives {:.4f}",
-                  options_.name, options_.objective_name(objective), mined.counts.negatives,
-                  mined.counts.anchors, plan.candidates, drawn, mined.counts.positive_mean,
-                  mined.counts.negative_mean));
+  std::string told = fmt::format(
+      "stage '{}', objective {}: {} negatives mined for {} anchors among {} texts, {} "
+      "more drawn at random",
+      options_.name, options_.objective_name(objective), mined.counts.negatives,
+      mined.counts.anchors, plan.candidates, drawn);
+  if (mined.counts.negatives > 0) {
+    told += fmt::format("; mean score of positives {:.4f}, of negatives {:.4f}",
+                        mined.counts.positive_mean, mined.counts.negative_mean);
+  }
+  if (drawn > mined.counts.negatives) {
+    events_.warning(told + ", so that most are easy; widen the range or the limits of `mine`");
+  } else {
+    events_.info(told);
+  }
   return negatives;
 }
 

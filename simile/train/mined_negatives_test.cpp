@@ -183,7 +183,7 @@ TEST_F(MinedNegativesTest, PairsHaveTargetZeroAndPositivesAreRepeated) {
 TEST_F(MinedNegativesTest, WhatTheLimitsLeaveEmptyIsDrawnAtRandomAndTold) {
   class Notes : public EventSink {
    public:
-    void info(const std::string& message) override { all.push_back(message); }
+    void warning(const std::string& message) override { all.push_back(message); }
     std::vector<std::string> all;
   } notes;
   const Mined mined = mine({kMine + "{method: top, count: 2, max_score: -1}"}, notes);
@@ -232,6 +232,9 @@ TEST_F(MinedNegativesTest, ALossThatNeedsNegativesIsFedByMining) {
 
 TEST_F(MinedNegativesTest, MistakesSayWhatToChange) {
   EXPECT_THAT(error_of({kMine + "{method: ranks, as: columns}"}), HasSubstr("set `count`"));
+  EXPECT_THAT(
+      error_of({"stages.1.objectives.loss=mse", kMine + "{method: ranks, rank_base: 1000}"}),
+      HasSubstr("`mine` found no negative for any of"));
   EXPECT_THAT(error_of({kMine + "{method: top, oversample: 2}"}), HasSubstr("as: pairs"));
   EXPECT_THAT(error_of({kMine + "{method: ranks, every_epochs: 1}"}), HasSubstr("every_epochs"));
   EXPECT_THAT(error_of({kMine + "{method: top, range_min: 5, range_max: 5}"}),

@@ -138,9 +138,10 @@ void OptimizerState::check_sizes(const OptimizerState& like) const {
 }
 
 int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps) {
-  if (options.warmup_steps >= 0) return std::min(options.warmup_steps, total_steps);
+  const int64_t most = std::max<int64_t>(total_steps - 1, 0);
+  if (options.warmup_steps >= 0) return std::min(options.warmup_steps, most);
   const double steps = options.warmup_fraction * static_cast<double>(total_steps);
-  return std::min(static_cast<int64_t>(std::ceil(steps - kRoundingSlack)), total_steps);
+  return std::min(static_cast<int64_t>(std::ceil(steps - kRoundingSlack)), most);
 }
 
 double schedule_factor(const ScheduleOptions& options, int64_t step, int64_t total_steps) {

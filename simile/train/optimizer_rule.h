@@ -94,7 +94,8 @@ struct ScheduleOptions {
   void visit(OptionVisitor& v);
 };
 
-// Steps of warm-up, at most `total_steps`: warmup_steps, or else the fraction, rounded up.
+// Steps of warm-up, fewer than `total_steps`, as the first has the rate 0 and one must have the
+// peak: warmup_steps, or else the fraction, rounded up.
 int64_t warmup_step_count(const ScheduleOptions& options, int64_t total_steps);
 
 // Factor in [0, 1] of the peak learning rate at `step` (from 0); 0 from total_steps on, except for

@@ -28,7 +28,7 @@ TEST(Schedule, HasTheLiteralFactors) {
       {"linear", 2, 10, 0.0},
       {"linear", 2, 99, 0.0},
       {"linear", 0, 0, 1.0},
-      {"linear", 10, 9, 0.9},
+      {"linear", 10, 9, 1.0},  // one step has the peak
       {"cosine", 2, 1, 0.5},
       {"cosine", 2, 2, 1.0},
       {"cosine", 2, 6, 0.5},
@@ -47,8 +47,9 @@ TEST(Schedule, HasTheLiteralFactors) {
 
 TEST(Schedule, WarmupIsAFractionRoundedUpOrANumberOfSteps) {
   const std::vector<std::tuple<double, int64_t, int64_t, int64_t>> cases = {
-      {0.1, -1, 100, 10}, {0.1, -1, 30, 3}, {0.1, -1, 31, 4},     {0.0, -1, 50, 0}, {1.0, -1, 7, 7},
-      {0.1, 25, 100, 25}, {0.1, 0, 100, 0}, {0.1, 500, 100, 100}, {0.7, -1, 10, 7},
+      {0.1, -1, 100, 10}, {0.1, -1, 30, 3},   {0.1, -1, 31, 4}, {0.0, -1, 50, 0},
+      {1.0, -1, 7, 6},    {0.1, 25, 100, 25}, {0.1, 0, 100, 0}, {0.1, 500, 100, 99},
+      {0.1, -1, 1, 0},    {0.1, 1, 1, 0},     {0.7, -1, 10, 7},
   };
   for (const auto& [fraction, steps, total, expected] : cases) {
     EXPECT_EQ(warmup_step_count(ScheduleOptions{"linear", fraction, steps}, total), expected)

@@ -108,9 +108,19 @@ void check_objectives(const TrainOptions& options, size_t number) {
       check_rules({{found >= static_cast<int64_t>(number),
                     fmt::format("stage '{}': the teacher '{}' is trained no earlier than it; "
                                 "teachers are earlier stages or models",
+                                stage.name, teacher)},
+                   {found >= 0 && objective.teacher_tokens > 0,
+                    fmt::format("stage '{}': the teacher '{}' is a stage, and `teacher_tokens` "
+                                "reads a model folder; train the two in runs of their own",
                                 stage.name, teacher)}});
     }
   }
+  double shares = 0;
+  for (const ObjectiveOptions& objective : stage.objectives) shares += objective.share;
+  check_rules({{stage.mixing.mixing == "shares" && shares <= 0,
+                fmt::format("stage '{}': mixing `shares` needs an objective whose `share` is above "
+                            "0",
+                            stage.name)}});
 }
 
 // The losses that Stage::measure_losses() reports.
@@ -352,7 +362,13 @@ void check_train_options(const TrainOptions& options) {
   std::set<std::string> names = {kLossEvaluation}, stages = {"previous", "start"};
   for (const auto* list : {&options.evaluations, &options.tests}) {
     for (const EvaluationOptions& evaluation : *list) {
-      check_rules({{evaluation.name.empty(), "every evaluation needs a `name`, such as dev"}});
+      const std::string& name = evaluation.name;
+      check_rules(
+          {{name.empty(), "every evaluation needs a `name`, such as dev"},
+           {name.find_first_of("./") != std::string::npos,
+            fmt::format("an evaluation is called '{}'; its figures are named like "
+                        "dev.map and its files by it, so give it a name without '.' and '/'",
+                        name)}});
       check_new_name(names, evaluation.name, "evaluations");
     }
   }

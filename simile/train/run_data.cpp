@@ -120,6 +120,13 @@ class Reader {
                       "dropout, so nothing tells them apart; set hidden_dropout: 0.1",
                       options_.stages[stage].name));
     }
+    for (const std::string& prompt : {objective.prompts.left, objective.prompts.right}) {
+      if (prompt.empty() || start_.settings.prompts.count(prompt) > 0) continue;
+      events_.warning(fmt::format(
+          "stage '{}': the prompt '{}' is a text and not one of the model's prompts, so "
+          "evaluations and the saved model do not put it before texts",
+          options_.stages[stage].name, prompt));
+    }
     // Evaluations and searches put prompts before texts.
     std::vector<std::string> names;
     for (const auto& [name, prompt] : start_.settings.prompts) {

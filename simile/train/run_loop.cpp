@@ -74,8 +74,8 @@ void RunLoop::run(const std::function<void()>& stages) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kInterrupted) throw;
     save();
-    throw_error(ErrorKind::kInterrupted, "{}; saved at {}: add --resume to go on", error.what(),
-                training_.position());
+    throw_error(ErrorKind::kInterrupted, "{}; saved at {}: {}", error.what(), training_.position(),
+                resume_ ? "the same command goes on" : "add --resume to go on");
   }
 }
 

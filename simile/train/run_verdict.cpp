@@ -124,7 +124,7 @@ std::string describe_course(const StageCourse& course) {
   if (course.values.size() < 2) return "";
   const CurvePoint* best = &course.values[1];
   for (size_t i = 2; i < course.values.size(); ++i) {
-    if (course.is_better(course.values[i].y, best->y)) best = &course.values[i];
+    if (is_better(course.values[i].y, best->y, course.lower_is_better)) best = &course.values[i];
   }
   return fmt::format("; {} was {} at step 0, later at best {} (step {:.0f} of {})", course.metric,
                      course.show(course.values[0].y), course.show(best->y), best->x, course.steps);

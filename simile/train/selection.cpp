@@ -32,6 +32,8 @@ const Report& report_of(const std::vector<Report>& reports, const std::string& m
               name);
 }
 
+constexpr double kRounding = 1e-12;
+constexpr double kNoGradient = 1e-9;    // rounding leaves less
 constexpr double kHardlyMoved = 0.002;  // of a metric; of a loss: of its first value
 constexpr double kAlmostPerfect = 0.98;
 constexpr double kLossFell = -0.05, kLossFellMuch = -0.3;
@@ -164,16 +166,22 @@ Report selection_report(const std::vector<Report>& reports,
   return mean;
 }
 
+bool is_better(double value, double than, bool lower_is_better) {
+  const double gain = lower_is_better ? than - value : value - than;
+  return gain > kRounding * std::max(1.0, std::abs(than));
+}
+
 bool EarlyStop::update(double value) {
   const int64_t number = state_.evaluations++;
   const bool first = state_.best_evaluation < 0;
-  const double sign = options_.direction == "min" ? -1.0 : 1.0;
-  const bool is_best = std::isfinite(value) && (first || sign * (value - state_.best_value) > 0.0);
+  const bool is_lower_better = options_.direction == "min";
+  const bool is_best =
+      std::isfinite(value) && (first || is_better(value, state_.best_value, is_lower_better));
   if (is_best) {
     state_.best_value = value;
     state_.best_evaluation = number;
   }
-  const double gain = sign * (value - state_.reference_value);
+  const double gain = (value - state_.reference_value) * (is_lower_better ? -1 : 1);
   if (is_best && (first || gain > options_.minimum_improvement)) {
     state_.reference_value = value;
     state_.without_improvement = 0;
@@ -186,7 +194,7 @@ bool EarlyStop::update(double value) {
 const CurvePoint& StageCourse::best() const {
   const CurvePoint* best = &values[0];
   for (const CurvePoint& point : values) {
-    if (is_better(point.y, best->y)) best = &point;
+    if (is_better(point.y, best->y, lower_is_better)) best = &point;
   }
   return *best;
 }
@@ -207,6 +215,12 @@ StageCourse read_stage_course(const std::string& log_path, const StageOptions& o
   course.steps = log.steps;
   course.values = mean_curve(log, metrics);
   course.loss_change = mean_change(log.training);
+  for (const Curve& curve : log.training) {
+    if (curve.name.rfind("gradient_norm", 0) != 0) continue;
+    for (const CurvePoint& point : curve.points) {
+      course.largest_gradient = std::max(course.largest_gradient.value_or(0), point.y);
+    }
+  }
   return course;
 }
 
@@ -214,6 +228,11 @@ std::string StageCourse::show(double value) const { return show_figure(value, is
 
 std::vector<std::string> likely_causes(const StageCourse& course) {
   if (course.steps == 0) return {"no step was taken: `steps` and `epochs` of the stage are 0"};
+  if (course.largest_gradient && *course.largest_gradient < kNoGradient) {
+    return {
+        "no step had a gradient, so the loss moves no weight on these data: look at their columns, "
+        "at batch_size, and at the loss with its threshold or weight"};
+  }
   if (course.values.size() < 2) return {};
   if (!course.is_start_best()) {
     return {fmt::format(

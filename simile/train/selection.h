@@ -40,6 +40,10 @@ std::string describe_selection(const SelectionOptions& options, double value, bo
 Report selection_report(const std::vector<Report>& reports,
                         const std::vector<std::string>& metrics);
 
+// Is a figure better than another by more than the rounding of its sums? Equal rankings may have
+// Spearman coefficients that differ in the last bit.
+bool is_better(double value, double than, bool lower_is_better);
+
 // Everything a checkpoint must hold.
 struct EarlyStopState {
   int64_t evaluations = 0;       // values seen
@@ -53,8 +57,8 @@ class EarlyStop {
  public:
   explicit EarlyStop(const EarlyStopOptions& options) : options_(options) {}
 
-  // Takes the next value; true if it is strictly the best so far (a tie keeps the earlier; a value
-  // that is not finite is never the best). Patience starts again only when the value is better by
+  // Takes the next value; true if it is the best so far (by is_better(): a tie keeps the earlier; a
+  // value that is not finite is never the best). Patience starts again only when the value is better by
   // more than minimum_improvement than the value at which it last did.
   bool update(double value);
 
@@ -81,10 +85,8 @@ struct StageCourse {
   int64_t examples = 0;               // of the smallest evaluation, where the caller knows it
   std::vector<CurvePoint> values;     // of the metric, by step; without those that are not finite
   std::optional<double> loss_change;  // of the training loss from beginning to end: -0.4 fell 40 %
+  std::optional<double> largest_gradient;  // the largest norm of a step's gradients
 
-  bool is_better(double value, double than) const {
-    return lower_is_better ? value < than : value > than;
-  }
   const CurvePoint& best() const;  // the first of the best values; there is one at least
 
   std::string show(double value) const;  // fractions x 100

@@ -43,6 +43,12 @@ TEST(EarlyStop, FindsTheBestAndStops) {
       {2, 0.1, "max", {1, 1.06, 1.12, 1.18}, -1, 3},  // small gains add up
       {2, 0.0, "max", {kNaN, 1, kNaN, kNaN}, 3, 1},
       {1, 0.0, "min", {-1, -2, -3}, -1, 2},
+      {2,
+       0.0,
+       "max",
+       {0.8493035992999366, 0.8493035992999368, 0.1},
+       2,
+       0},  // equal but for rounding
   };
   for (size_t i = 0; i < cases.size(); ++i) {
     const Case& c = cases[i];
@@ -206,6 +212,13 @@ TEST_F(StageCourseTest, WhatHardlyMovedWasTrainedTooLittle) {
   EXPECT_THAT(likely_causes(course({0.4, 0.3999, 0.3995}, kFalling)),
               ElementsAre(StartsWith("the learning rate"),
                           HasSubstr("does not bear on dev.map: the training loss fell by 50 %")));
+}
+
+TEST_F(StageCourseTest, StepsWithoutAGradientAreTheOnlyCause) {
+  StageCourse still = course({0.4, 0.4, 0.4}, kLevel);
+  EXPECT_EQ(still.largest_gradient, 1.0);
+  still.largest_gradient = 1e-14;
+  EXPECT_THAT(likely_causes(still), ElementsAre(StartsWith("no step had a gradient")));
 }
 
 TEST_F(StageCourseTest, OtherCausesFollowWhatTheEvaluationsDid) {

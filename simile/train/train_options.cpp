@@ -192,7 +192,8 @@ void StageOptions::visit(OptionVisitor& v) {
 
 void StartOptions::visit_start(OptionVisitor& v) {
   v.field("name", name, {"name of the run and of the model"});
-  v.field("seed", seed, {"seed of every random stream", "", 0});
+  v.field("seed", seed,
+          {"seed of every random stream; further runs have seed + 1, ...", "", 0, 9e18});
   v.field("model", model,
           name_or_path_info("model folder or built-in model to start from; empty: random weights",
                             model_marks()));

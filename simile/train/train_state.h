@@ -51,8 +51,8 @@ struct TrainState {
   int64_t planned_steps = 0;               // of this stage, while it has `minutes`
   double trained_seconds = 0;              // of them
   double step_seconds = 0;                 // of a step lately
-  int64_t selected = 0;                    // 1: earlier stages had a selection.metric, of which
-  double selected_value = 0;               // the last such stage kept this value
+  int64_t selected = 0;                    // 1: the stage before had a selection.metric, of which
+  double selected_value = 0;               // it kept this value
 
   std::vector<float> weights;  // [parameters]: the encoder's, then those of its heads
   std::vector<float> best;     // [parameters], or empty while nothing was kept in this stage

@@ -302,8 +302,6 @@ class TrainingRun final : public SteppedTraining {
     TrainState next;
     next.stage = state_.stage + 1;
     next.inputs = state_.inputs;
-    next.selected = state_.selected;
-    next.selected_value = state_.selected_value;
     if (state_.selection.best_evaluation >= 0) {
       next.selected = 1;
       next.selected_value = state_.selection.best_value;

@@ -27,7 +27,7 @@ struct TrainResult {
                                    // several seeds or folds their models, mean and deviation, then
                                    // baselines
   std::optional<Verdict> verdict;  // none of pre-training
-  std::optional<double> selected_value;  // of selection.metric in the last stage that has one
+  std::optional<double> selected_value;  // of selection.metric, if the last stage has one
 };
 
 struct SelectedValue {

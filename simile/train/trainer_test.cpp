@@ -104,13 +104,14 @@ baselines: [bm25, untrained]
 };
 
 TEST_F(TrainerTest, LearnsAndWritesAModelThatGivesTheVectorsThatWereEvaluated) {
-  const TrainResult result = train(recipe({"stages.0.epochs=12", "stages.1.epochs=12"}),
-                                   path("run"), false, false, silent_events());
+  const TrainResult result = train(
+      recipe({"stages.0.epochs=12", "stages.1.epochs=12", "stages.*.selection.metric=dev.pearson"}),
+      path("run"), false, false, silent_events());
   ASSERT_EQ(result.reports.size(), 3u);
   EXPECT_EQ(result.reports[0].model, "small");
   EXPECT_EQ(result.reports[1].model, "bm25");
   EXPECT_EQ(result.reports[2].model, "untrained");
-  EXPECT_GT(result.reports[0].metric("spearman"), result.reports[2].metric("spearman"));
+  EXPECT_GT(result.reports[0].metric("pearson"), result.reports[2].metric("pearson"));
   const SentenceEncoder encoder = SentenceEncoder::load(result.model_path, silent_events());
   const auto difference = check_self_test(result.model_path, encoder);
   ASSERT_TRUE(difference.has_value());
@@ -134,19 +135,19 @@ TEST_F(TrainerTest, TheGeometryOfBm25IsLeftOut) {
 }
 
 TEST_F(TrainerTest, BothModelsAreEvaluatedTogetherWithBm25) {
-  const TrainResult result =
-      train(recipe({"baselines=[hybrid:untrained, untrained, hybrid, bm25]", "hybrid_weight=0.3",
-                    "stages.0.epochs=12", "stages.1.epochs=12"}),
-            path("run"), false, false, silent_events());
-  std::map<std::string, double> spearman;
+  const TrainResult result = train(
+      recipe({"baselines=[hybrid:untrained, untrained, hybrid, bm25]", "hybrid_weight=0.3",
+              "stages.0.epochs=12", "stages.1.epochs=12", "stages.*.selection.metric=dev.pearson"}),
+      path("run"), false, false, silent_events());
+  std::map<std::string, double> pearson;
   std::vector<std::string> models;
   for (const Report& report : result.reports) {
     models.push_back(report.model);
-    spearman[report.model] = report.metric("spearman");
+    pearson[report.model] = report.metric("pearson");
   }
   EXPECT_THAT(models,
               ElementsAre("small", "hybrid:untrained", "untrained", "hybrid:small", "bm25"));
-  EXPECT_NE(spearman["hybrid:small"], spearman["hybrid:untrained"]);
+  EXPECT_NE(pearson["hybrid:small"], pearson["hybrid:untrained"]);
   // As the saved model is evaluated.
   EvaluationOptions options;
   options.data = path("dev.tsv");
@@ -157,8 +158,8 @@ TEST_F(TrainerTest, BothModelsAreEvaluatedTogetherWithBm25) {
   FusionOptions fusion;
   fusion.weight = 0.3;
   HybridScorer hybrid("hybrid:small", std::make_shared<Bm25Scorer>(), vectors, fusion);
-  EXPECT_DOUBLE_EQ(evaluate(options, hybrid).metric("spearman"), spearman["hybrid:small"]);
-  EXPECT_DOUBLE_EQ(evaluate(options, *vectors).metric("spearman"), spearman["small"]);
+  EXPECT_DOUBLE_EQ(evaluate(options, hybrid).metric("pearson"), pearson["hybrid:small"]);
+  EXPECT_DOUBLE_EQ(evaluate(options, *vectors).metric("pearson"), pearson["small"]);
   EXPECT_EQ(read_predictions(path("run/predictions/hybrid/dev.tsv")).size(),
             read_predictions(path("run/predictions/dev.tsv")).size());
   EXPECT_THAT(error_of({"baselines=[hybrids]"}, ErrorKind::kRecipe),
@@ -499,7 +500,7 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   EXPECT_THAT(error_of({"stages.0.selection.metric=test.spearman"}, recipe_error),
               HasSubstr("selection.metric"));
   EXPECT_THAT(error_of({"stages.1.selection.metric=dev.spearmen"}, recipe_error),
-              HasSubstr("the evaluation 'dev' has no metric 'spearmen'; did you mean 'spearman'"));
+              HasSubstr("the evaluation 'dev' has no metric 'spearmen' (did you mean 'spearman'"));
   EXPECT_THAT(error_of({"stages.1.objectives.0.dev={skip: 10}", "stages.1.selection.metric=loss.x"},
                        recipe_error),
               HasSubstr("there is no loss 'x'; there are 0, all"));
@@ -521,7 +522,13 @@ TEST_F(TrainerTest, MistakesInARecipeAreToldBeforeTheFirstStep) {
   EXPECT_THAT(error_of({"stages.0.objectives.0.share=2"}, recipe_error),
               HasSubstr("`share` belongs to `mixing: shares`"));
   EXPECT_THAT(error_of({"stages.0.objectives.0.share=0", "stages.0.mixing=shares"}, recipe_error),
-              HasSubstr("one of them above 0"));
+              HasSubstr("an objective whose `share` is above 0"));
+  EXPECT_THAT(error_of({"evaluations.name=dev.v1"}, recipe_error),
+              HasSubstr("give it a name without '.' and '/'"));
+  EXPECT_THAT(
+      error_of({"stages.1.objectives.0.teachers=[first]", "stages.1.objectives.0.teacher_tokens=1"},
+               recipe_error),
+      HasSubstr("the teacher 'first' is a stage"));
   EXPECT_THAT(error_of({"stages.0.objectives.0.weight=0"}, recipe_error), HasSubstr("weight"));
   EXPECT_THAT(error_of({"precision=fp8"}, recipe_error), HasSubstr("fp16"));
   EXPECT_THAT(error_of({"save_every_minutes=-1"}, recipe_error), HasSubstr("at least 0"));

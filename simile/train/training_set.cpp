@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simile/train/training_set.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <unordered_map>
 
@@ -219,7 +222,18 @@ ColumnPrompts find_column_prompts(const ColumnPromptOptions& options, const Mode
                "does not support; remove `prompts` or set \"include_prompt\" to true");
   const auto find = [&settings](const std::string& prompt) {
     const auto named = settings.prompts.find(prompt);
-    return named == settings.prompts.end() ? prompt : named->second;
+    if (named != settings.prompts.end()) return named->second;
+    std::vector<std::string> names;
+    for (const auto& [name, text] : settings.prompts) names.push_back(name);
+    const bool is_word = std::all_of(prompt.begin(), prompt.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '-';
+    });
+    SIMILE_CHECK(prompt.empty() || !is_word, ErrorKind::kRecipe,
+                 "`prompts`: the model has no prompt '{}'{}; it has {}. A text to put before texts "
+                 "ends in a space or a colon",
+                 prompt, did_you_mean(prompt, names),
+                 names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+    return prompt;
   };
   return {find(options.left), find(options.right)};
 }

@@ -55,9 +55,10 @@ TEST_F(TrainingSetTest, ColumnsHaveTheirPromptsByNameOrAsTexts) {
 }
 
 TEST_F(TrainingSetTest, PromptsThatTrainingCannotPutAreRefused) {
-  const auto error_of = [this](const HeadSettings* head) -> std::string {
+  const auto error_of = [this](const HeadSettings* head,
+                               const std::string& left = "query") -> std::string {
     try {
-      find_column_prompts({"query", ""}, settings_, head);
+      find_column_prompts({left, ""}, settings_, head);
     } catch (const Error& error) {
       return error.what();
     }
@@ -66,6 +67,9 @@ TEST_F(TrainingSetTest, PromptsThatTrainingCannotPutAreRefused) {
   HeadSettings joint;
   joint.input = "joint";
   EXPECT_THAT(error_of(&joint), HasSubstr("joint head"));
+  EXPECT_THAT(error_of(nullptr, "qurey"),
+              HasSubstr("no prompt 'qurey' (did you mean 'query'?); it has document, query"));
+  EXPECT_EQ(error_of(nullptr, "query: "), "no error");
   settings_.pooling.include_prompt = false;
   EXPECT_THAT(error_of(nullptr), HasSubstr("include_prompt"));
 }
@@ -84,13 +88,16 @@ TEST_F(TrainingSetTest, AModelsPromptsThatARecipeDoesNotNameAreTold) {
   objective.loss.name = "simcse";
   StartModel start{Tokenizer::load(path("vocab.txt")), {}, settings_, {}, {}};
   start.tokenizer.set_max_length(8);
-  Warnings untold, told;
+  Warnings untold, told, text;
   read_run_data(options, start, untold);
   ASSERT_THAT(untold.all, ::testing::Contains(HasSubstr("has prompts (document, query)")));
   objective.prompts = {"query", "document"};
   const auto data = read_run_data(options, start, told);
   EXPECT_THAT(told.all, ::testing::Not(::testing::Contains(HasSubstr("has prompts"))));
   EXPECT_THAT(data[0][0].train->texts[0], ElementsAre(2, 10, 6, 3));
+  objective.prompts = {"query", "w6: "};
+  read_run_data(options, start, text);
+  EXPECT_THAT(text.all, ::testing::Contains(HasSubstr("the prompt 'w6: ' is a text")));
 }
 
 }  // namespace
