@@ -28,7 +28,7 @@ TEST(Schedule, HasTheLiteralFactors) {
       {"linear", 2, 10, 0.0},
       {"linear", 2, 99, 0.0},
       {"linear", 0, 0, 1.0},
-      {"linear", 10, 9, 1.0},  // one step has the peak
+      {"linear", 10, 9, 1.0},
       {"cosine", 2, 1, 0.5},
       {"cosine", 2, 2, 1.0},
       {"cosine", 2, 6, 0.5},
