@@ -26,7 +26,6 @@ using ::testing::HasSubstr;
 using testing::Interrupter;
 using testing::Listener;
 using ::testing::MatchesRegex;
-using ::testing::StartsWith;
 
 class SeedsTest : public testing::RunTest {
  protected:

@@ -118,9 +118,9 @@ class SettingPanel {
   // `y` has the range of all panels.
   SettingPanel(const Tuning& tuning, size_t setting, PlotAxis y)
       : tuning_(tuning), setting_(setting), y_(std::move(y)) {
-    const auto column = static_cast<double>(setting % kPanelsInARow);
-    const auto row = static_cast<double>(setting / kPanelsInARow);
-    y_.end = kPanelTop + row * (kPanelHeight + kPanelGap);
+    const size_t row = setting / kPanelsInARow;
+    const auto column = static_cast<double>(setting - row * kPanelsInARow);
+    y_.end = kPanelTop + static_cast<double>(row) * (kPanelHeight + kPanelGap);
     y_.begin = y_.end + kPanelHeight;
     const SearchSetting& range = tuning.plan.space.settings()[setting];
     x_ = {range.low, range.high, kPanelGap + column * (kPanelWidth + kPanelGap), 0, range.is_log};

@@ -292,11 +292,11 @@ const MetadataColumns& MetadataCache::columns_of(const LiveSegment& live,
     }
   }
   if (more.size() < missing.size()) more = *read(live, &missing, false);
-  if (!missing.empty()) keep(live, std::move(more), is_usable && known.is_whole);
+  if (!missing.empty()) keep(live, more, is_usable && known.is_whole);
   return segments_[live.segment().row().number].columns;
 }
 
-void MetadataCache::keep(const LiveSegment& live, MetadataColumns columns, bool is_whole) {
+void MetadataCache::keep(const LiveSegment& live, const MetadataColumns& columns, bool is_whole) {
   int64_t more = 0;
   for (const auto& [name, column] : columns) more += column->bytes();
   const int64_t number = live.segment().row().number;
@@ -306,7 +306,7 @@ void MetadataCache::keep(const LiveSegment& live, MetadataColumns columns, bool 
   if (known.live < live.size()) known = {live.size(), is_whole, {}};
   known.live = live.size();
   known.is_whole = is_whole;
-  for (auto& [name, column] : columns) known.columns[name] = std::move(column);
+  for (const auto& [name, column] : columns) known.columns[name] = column;
   segments_[number] = std::move(known);
 }
 
@@ -319,7 +319,7 @@ void MetadataCache::read_all(const SegmentSet& segments, const std::atomic<bool>
     std::optional<MetadataColumns> columns = read(live, nullptr, ends);
     int64_t all = bytes();
     for (const auto& [name, column] : columns.value_or(MetadataColumns())) all += column->bytes();
-    if (columns && all <= kCacheBytes / 2) keep(live, std::move(*columns), true);
+    if (columns && all <= kCacheBytes / 2) keep(live, *columns, true);
   }
 }
 

@@ -290,7 +290,8 @@ EncoderFamily nomic() {
       detail::check_text(rope, "rope_type", "default");
     }
     if (json.has("head_dim")) {
-      check_number(json, "head_dim", static_cast<double>(config.hidden / config.heads), 0);
+      const int64_t size = config.hidden / config.heads;
+      check_number(json, "head_dim", static_cast<double>(size), 0);
     }
     for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block",
                             "rotary_emb_interleaved", "scale_attn_by_inverse_layer_idx"}) {

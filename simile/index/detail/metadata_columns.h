@@ -63,7 +63,7 @@ class MetadataCache {
   [[noreturn]] void fail_unknown(const SegmentSet& segments, const std::string& name) const;
   // These call with the lock.
   const MetadataColumns& columns_of(const LiveSegment& live, const std::vector<std::string>& names);
-  void keep(const LiveSegment& live, MetadataColumns columns, bool is_whole);
+  void keep(const LiveSegment& live, const MetadataColumns& columns, bool is_whole);
   void forget_all_but(const SegmentSet& segments);
   int64_t bytes() const;
   // The columns with these names, or all (null): none if they are too many or `ends` became true.
