@@ -115,7 +115,7 @@ const RefusalRow& refusal_row(Refusal refusal) {
   return *row;
 }
 
-RequestError::RequestError(Refusal refusal, const std::string& message, std::string param,
+RequestError::RequestError(Refusal refusal, const std::string& message, const std::string& param,
                            int retry_seconds)
     : Error(ErrorKind::kFailed, shortened(message)),
       refusal_(refusal),

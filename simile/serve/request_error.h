@@ -65,7 +65,7 @@ class RequestError : public Error {
  public:
   // `param`: the member of the body that is wrong, if it is one. `retry_seconds`: when to try
   // again, if that helps.
-  RequestError(Refusal refusal, const std::string& message, std::string param = "",
+  RequestError(Refusal refusal, const std::string& message, const std::string& param = "",
                int retry_seconds = 0);
   Refusal refusal() const { return refusal_; }
   // All of it: what() ends at a zero byte, which an id may have.
