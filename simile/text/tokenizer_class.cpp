@@ -122,8 +122,9 @@ Json complete(const Json& part) {
     if (type == "Metaspace") all.erase(key);
   }
   if (type == "ByteLevel") all.erase("trim_offsets");  // a post_processor does that
+  const Json nothing = "";
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (type == "BPE" && all[key] == "") all[key] = nullptr;
+    if (type == "BPE" && all[key] == nothing) all[key] = nullptr;
   }
   return all;
 }
