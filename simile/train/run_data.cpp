@@ -54,7 +54,7 @@ class Reader {
   }
 
   std::shared_ptr<const TrainingSet> read_set(size_t stage, const ObjectiveOptions& objective,
-                                              PairDataOptions data) {
+                                              const PairDataOptions& data) {
     const bool keep_originals =
         find_order(objective.order.name).find_words != nullptr ||
         std::any_of(objective.teachers.begin(), objective.teachers.end(),
