@@ -206,16 +206,20 @@ TEST_F(DistillSlow, RefusesStudentsThatCannotBe) {
 TEST_F(DistillSlow, AStoppedRunGoesOnToTheSameReducedModelWhichAnotherRunRemoves) {
   save_table("table", {1, 8});
   const std::string distill =
-      "\"$P\" distill --teacher table --data texts.txt --epochs 200 --dims 4 --quiet --out ";
-  const Outcome whole = shell(distill + "whole");
+      "\"$P\" distill --teacher table --data texts.txt --dims 4 --quiet --out ";
+  const Outcome whole = shell(distill + "whole --epochs 200");
   ASSERT_EQ(whole.code, 0) << whole.err;
-  const Outcome cut =
-      shell(distill +
-            "cut & child=$!; while [ ! -s cut/metrics.jsonl ] && kill -0 $child; do sleep 0.01; "
-            "done; kill -TERM $child; wait $child");
+  const Outcome cut = shell(distill +
+                            "cut --epochs 200 & child=$!; while [ ! -s cut/metrics.jsonl ] && kill "
+                            "-0 $child; do sleep 0.01; "
+                            "done; kill -TERM $child; wait $child");
   EXPECT_EQ(cut.code, 143) << cut.err;
   EXPECT_THAT(cut.err, HasSubstr("add --resume to go on"));
-  EXPECT_EQ(shell(distill + "cut --resume").code, 0);
+  EXPECT_EQ(shell(distill + "cut --epochs 200 --resume").code, 0);
+  const std::string recipe = read_file(path("cut/recipe.yaml"));
+  const Outcome other = shell(distill + "cut --resume --epochs 9");
+  EXPECT_EQ(other.code, 2) << other.err;
+  EXPECT_EQ(read_file(path("cut/recipe.yaml")), recipe);
   const Outcome same = shell(
       "cd whole/reduced && find . -type f ! -name README.md | while read f; do "
       "cmp \"$f\" \"../../cut/reduced/$f\" || exit 1; done");

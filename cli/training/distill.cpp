@@ -84,7 +84,7 @@ void run(Arguments& arguments, bool json, Terminal& terminal) {
   }
   SIMILE_CHECK(!arguments.resume || !arguments.overwrite, ErrorKind::kUsage, kResumeOrOverwrite);
   const std::string recipe =
-      prepare_distillation(options, arguments.resume || arguments.overwrite, terminal);
+      prepare_distillation(options, arguments.resume, arguments.overwrite, terminal);
   const TrainResult result = train_recipe(load_recipe(recipe, {}), options.output, arguments.resume,
                                           arguments.overwrite, terminal);
   const std::optional<std::string> reduced = reduce_student(options, result.model_path, terminal);

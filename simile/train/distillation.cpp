@@ -109,9 +109,11 @@ std::string tests_of(const DistillationOptions& options) {
   return text + "baselines: [untrained]\n";
 }
 
-std::string make_start(const DistillationOptions& options, EventSink& events) {
+// `is_made`: start/ is there already.
+std::string make_start(const DistillationOptions& options, bool is_made, EventSink& events) {
   const std::string start = join_path(options.output, kStartFolder);
   if (student_kind(options.student) == StudentKind::kModel) return lasting_name(options.student);
+  if (is_made) return std::string("./") + kStartFolder;
   if (student_kind(options.student) == StudentKind::kStatic) {
     save_token_table(options.teacher, start, events);
   } else {
@@ -122,39 +124,52 @@ std::string make_start(const DistillationOptions& options, EventSink& events) {
 
 }  // namespace
 
-std::string prepare_distillation(const DistillationOptions& options, bool overwrite,
+std::string prepare_distillation(const DistillationOptions& options, bool resume, bool overwrite,
                                  EventSink& events) {
-  check_distillation(options, overwrite);
+  check_distillation(options, resume || overwrite);
   const int64_t taught = open_model_folder(options.teacher, events).settings.vector_size();
   SIMILE_CHECK(options.dimensions >= 0 && options.dimensions < taught, ErrorKind::kUsage,
                "{} dimensions are asked for, and the vectors of '{}' have {}; give fewer",
                options.dimensions, options.teacher, taught);
-  const std::string model = make_start(options, events);
+  const std::string path = join_path(options.output, kRecipeFile);
+  const bool goes_on = resume && file_exists(path);
+  const std::string model = make_start(options, goes_on, events);
   const std::string start =
       model[0] == '.' ? join_path(options.output, kStartFolder) : options.student;
   const ModelSettings student = open_model_folder(start, silent_events()).settings;
   const bool is_static = student.encoder.is_static();
   const double rate = options.learning_rate > 0 ? options.learning_rate : (is_static ? 2e-3 : 2e-4);
-  const std::string path = join_path(options.output, kRecipeFile);
   fs::path named = fs::absolute(options.output).lexically_normal();  // "FOLDER/" has no name
   if (named.filename().empty()) named = named.parent_path();
   const std::string name = named.filename().string();
+  const std::string recipe = fmt::format(
+      "{10} Change it and train again:\n"
+      "#   simile train {0} --output FOLDER\n"
+      "name: {1}\nseed: 1\nmodel: {2}\nhidden_dropout: 0\nattention_dropout: "
+      "0\nstages:\n  name: distill\n  objectives:\n"
+      "    data: {3}\n    loss: {{name: distill, distance: {4}}}\n    teachers: {5}\n"
+      "    teacher_precision: {9}\n    batch_size: 64\n  epochs: {6}\n  "
+      "learning_rate: {7}\n  optimizer: {{weight_decay: 0}}\n"
+      "  schedule: {{name: linear, warmup_fraction: 0.05}}\n{8}data_checks: warn\n",
+      path, quoted(name.empty() ? "student" : name), quoted(model), data_of(options),
+      student.embedding_size() == taught ? "cosine" : "scores",
+      quoted(lasting_name(options.teacher)), options.epochs, rate, tests_of(options),
+      options.precision, kMadeBy);
+  if (goes_on) {
+    const auto options_in = [](const std::string& text) {
+      return text.substr(text.find("\nname: "));
+    };
+    const std::string begun = read_file(path);
+    SIMILE_CHECK(begun.find("\nname: ") != begun.npos && options_in(begun) == options_in(recipe),
+                 ErrorKind::kUsage,
+                 "'{}' has other options than those given now; give the same to go on, or add "
+                 "--overwrite to begin anew",
+                 path);
+    return path;
+  }
   make_folders(options.output);
   fs::remove_all(join_path(options.output, kReducedFolder));  // of the weights before
-  write_file_atomic(
-      path,
-      fmt::format("{10} Change it and train again:\n"
-                  "#   simile train {0} --output FOLDER\n"
-                  "name: {1}\nseed: 1\nmodel: {2}\nhidden_dropout: 0\nattention_dropout: "
-                  "0\nstages:\n  name: distill\n  objectives:\n"
-                  "    data: {3}\n    loss: {{name: distill, distance: {4}}}\n    teachers: {5}\n"
-                  "    teacher_precision: {9}\n    batch_size: 64\n  epochs: {6}\n  "
-                  "learning_rate: {7}\n  optimizer: {{weight_decay: 0}}\n"
-                  "  schedule: {{name: linear, warmup_fraction: 0.05}}\n{8}data_checks: warn\n",
-                  path, quoted(name.empty() ? "student" : name), quoted(model), data_of(options),
-                  student.embedding_size() == taught ? "cosine" : "scores",
-                  quoted(lasting_name(options.teacher)), options.epochs, rate, tests_of(options),
-                  options.precision, kMadeBy));
+  write_file_atomic(path, recipe);
   return path;
 }
 

@@ -32,11 +32,11 @@ struct DistillationOptions {
 // learns the directions of the teacher's vectors if its own have the same size, else the teacher's
 // cosines. Paths in it are absolute, except that of start/. Returns its path.
 //
-// Errors: kUsage for an output that holds a run (unless `overwrite`, which
-// a run that goes on needs too), columns of no table, a
-// student that is none of the three, dimensions of a student that is not static, epochs or a
-// learning rate that are not above 0; those of save_shortened_model() and save_token_table().
-std::string prepare_distillation(const DistillationOptions& options, bool overwrite,
+// `resume` keeps both as they are. Errors: kUsage for an output that holds a run (unless `resume` or
+// `overwrite`), a run to resume that was begun with other options, columns of no table, a student
+// that is none of the three, dimensions of a student that is not static, epochs or a learning rate
+// that are not above 0; those of save_shortened_model() and save_token_table().
+std::string prepare_distillation(const DistillationOptions& options, bool resume, bool overwrite,
                                  EventSink& events);
 
 // Writes a trained model with the requested dimensions into the folder reduced/ of the output and

@@ -58,8 +58,8 @@ class EarlyStop {
   explicit EarlyStop(const EarlyStopOptions& options) : options_(options) {}
 
   // Takes the next value; true if it is the best so far (by is_better(): a tie keeps the earlier; a
-  // value that is not finite is never the best). Patience starts again only when the value is better by
-  // more than minimum_improvement than the value at which it last did.
+  // value that is not finite is never the best). Patience starts again only when the value is
+  // better by more than minimum_improvement than the value at which it last did.
   bool update(double value);
 
   // True after `patience` evaluations in a row without such an improvement; never where it is 0.
